@@ -324,7 +324,8 @@ class McpTools:
 
     async def call(self, name: str, arguments: dict[str, Any]) -> ToolResult:
         """Call a tool; raise `EnvironmentFaultError` where the server is gone or does not answer in time."""
-        self._is_as_before &= name in self._reads
+        # a read that is told something may remember it: who signs in is signed in from then on
+        self._is_as_before &= name in self._reads and not arguments
         try:
             return result_of(await self._connection.call(name, arguments))
         except BaseException:

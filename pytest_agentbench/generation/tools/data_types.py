@@ -92,7 +92,8 @@ class Card(Model):
     `output` is the effective schema of what it returns. `partial` says why the card is incomplete, "" where it is not
     (the quality alert). `latency` is the median in seconds. `closed` tells whether arguments that the schema does not
     name are refused (None: not found out), `called` whether it may be called, `safety` why, `cure` the key of
-    the suite that would allow it.
+    the suite that would allow it. `opener` is the tool that must be called first in each conversation, which says whose
+    affairs the calls are about; "" where none must.
     """
 
     tool: str
@@ -114,6 +115,12 @@ class Card(Model):
     called: bool = True
     safety: str = ""
     cure: Cure = ""
+    opener: str = ""
+
+    @model_serializer(mode="wrap")
+    def _without_nothing(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        saved: dict[str, Any] = handler(self)
+        return saved if self.opener else {key: value for key, value in saved.items() if key != "opener"}
 
 
 class Flow(Model):
@@ -229,7 +236,8 @@ class PoolEntry(Model):
     """A call that was made and answered as it should: arguments never come from anywhere else but a result.
 
     `after` is the entry whose call had been made before in the same environment, "" for a call that works at once.
-    `seen` says of a change that reads answered otherwise after it.
+    `seen` says of a change that reads answered otherwise after it. `opener` is the entry whose call opens the session
+    that it was made in, and says whose.
     """
 
     id: str
@@ -239,12 +247,9 @@ class PoolEntry(Model):
     result: Any = None
     after: str = ""
     seen: bool = False
+    opener: str = ""
 
     @model_serializer(mode="wrap")
     def _without_nothing(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         saved: dict[str, Any] = handler(self)
-        if not self.after:
-            saved.pop("after", None)
-        if not self.seen:
-            saved.pop("seen", None)
-        return saved
+        return {key: value for key, value in saved.items() if value or key not in ("after", "seen", "opener")}

@@ -29,8 +29,7 @@ from pytest_agentbench.generation.tools.labels import is_identifier, name_of
 from pytest_agentbench.generation.tools.probing.result_parser import parsed
 from pytest_agentbench.generation.tools.probing.schemas import read_slots
 from pytest_agentbench.generation.tools.recruiting.pool import Pool, call_key
-from pytest_agentbench.generation.tools.recruiting.proposals import is_needed
-from pytest_agentbench.generation.tools.recruiting.recruiter import slips
+from pytest_agentbench.generation.tools.recruiting.proposals import is_needed, slips
 from pytest_agentbench.generation.tools.ruled_deeds import RuledDeeds
 from pytest_agentbench.generation.tools.source import draft_of
 from pytest_agentbench.generation.tools.walks.coverage import Covered, Step, covered_by
@@ -163,7 +162,7 @@ class DeedSource:
             if len(least) < len(every) and self.stock.card(tool).writes is not False:
                 tools.add(tool)
                 bare |= least
-        kept = tuple(one for one in pool.entries if one.id not in bare)
+        kept = tuple(one for one in pool.entries if one.id not in bare or one.tool in self.stock.openers)
         return tools, replace(self.stock, pool=Pool(entries=kept))
 
     def accepted(self, draft: Draft) -> None:
@@ -295,7 +294,7 @@ def _asked_for(pool: Pool) -> Pool:
     """Leave out the calls with less than none of something, where a tool takes other calls: nobody asks for them."""
     odd = {entry.id for entry in pool.entries if any(map(_is_below_none, read_slots(entry.arguments).values()))}
     others = {entry.tool for entry in pool.entries if entry.id not in odd}
-    needed = {entry.after for entry in pool.entries}
+    needed = {name for entry in pool.entries for name in (entry.after, entry.opener)}
     kept = [one for one in pool.entries if one.id not in odd or one.tool not in others or one.id in needed]
     return Pool(entries=tuple(kept))
 

@@ -100,6 +100,7 @@ class World:
     `without_state` names the functions that do not take the state: what they reach besides it is not reset with it.
     `hints` are values that the user gives for arguments, by `argument` or `tool.argument`, `rows` those of its state,
     whatever they are called, `samples` some whole rows. `now` is the clock that latency is measured with, in seconds.
+    `opener` is a call, by tool and arguments, that opens a session in each environment.
     """
 
     spec: EnvironmentSpec
@@ -115,6 +116,7 @@ class World:
     patience: float = PATIENCE
     now: Callable[[], float] = time.monotonic
     without_state: frozenset[str] = frozenset()
+    opener: tuple[str, Mapping[str, Any]] | None = None
     _opened: int = 0
 
     def resets(self, spec: ToolSpec) -> bool:
@@ -164,8 +166,11 @@ class World:
         try:
             async with asyncio.timeout(max(OPENING, self.patience)):
                 await environment.__aenter__()
+            opened = Opened(environment, runner, self)
             try:
-                yield Opened(environment, runner, self)
+                if self.opener is not None:
+                    await opened.call(*self.opener)
+                yield opened
             finally:
                 try:
                     async with asyncio.timeout(self.patience):

@@ -25,7 +25,8 @@ from pytest_agentbench.generation.tools.hydration.hydrate import hydrate
 from pytest_agentbench.generation.tools.hydration.stock import HydrationError, Stock
 from pytest_agentbench.generation.tools.hydration.turns import wanted_of
 from pytest_agentbench.generation.tools.recruiting.pool import Pool
-from pytest_agentbench.generation.tools.recruiting.recruiter import Recruiter, slips
+from pytest_agentbench.generation.tools.recruiting.proposals import slips
+from pytest_agentbench.generation.tools.recruiting.recruiter import Recruiter
 from pytest_agentbench.generation.tools.walks.rehearsal import rehearse
 from pytest_agentbench.suites.suite_file import load_suite
 from tests.generation.tools.making import hydrated, run, stocked, suite_in, turns_of

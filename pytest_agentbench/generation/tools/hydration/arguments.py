@@ -343,3 +343,8 @@ def _completions(
         slots = read_slots(entry.arguments)
         if all(path in slots for path in missing):
             yield {path: slots[path] for path in missing}, entry.id
+
+
+def signs_of(arguments: dict[str, Any]) -> set[str]:
+    """Give the signs of each value in order: a name with a slip has the same ones."""
+    return {"".join(sorted(str(value))) for value in read_slots(arguments).values()}

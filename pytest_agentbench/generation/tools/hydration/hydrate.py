@@ -26,6 +26,7 @@ from pytest_agentbench.generation.tools.hydration.arguments import (
     of_entry,
     options_of,
     recalled,
+    signs_of,
 )
 from pytest_agentbench.generation.tools.hydration.stock import HydrationError, Memory, Stock, Usage, changes_of
 from pytest_agentbench.generation.tools.hydration.turns import (
@@ -39,7 +40,7 @@ from pytest_agentbench.generation.tools.hydration.turns import (
 from pytest_agentbench.generation.tools.probing.result_parser import parsed
 from pytest_agentbench.generation.tools.probing.schemas import build, read_slots
 from pytest_agentbench.generation.tools.probing.verdicts import judge
-from pytest_agentbench.generation.tools.recruiting.pool import FAILURE, Watch, alike, call_key, distinct
+from pytest_agentbench.generation.tools.recruiting.pool import FAILURE, Pool, Watch, alike, call_key, distinct
 from pytest_agentbench.generation.tools.recruiting.proposals import is_needed
 from pytest_agentbench.generation.tools.walks.walk_sampling import turns_of
 from pytest_agentbench.generation.tools.walks.weights import REPEATED
@@ -137,6 +138,11 @@ class Attempt:
     refusal: str = ""
     _mattered: tuple[list[Executed], Ownership, list[About]] | None = None
 
+    @property
+    def pool(self) -> Pool:
+        """The verified calls that work in the session that is open, all before one is."""
+        return self.stock.pool.of_session(self.stock.session(self.made))
+
     async def run(self, walk: Walk) -> list[Turn]:
         """Hydrate turn after turn."""
         failing = walk.enriched.partition(":")[0]
@@ -179,7 +185,7 @@ class Attempt:
         card = cards[0]
         entries = self._candidates(card, cards[1] if len(cards) > 1 else None, fails=fails)
         if not entries:
-            behind = [one for one in self.stock.pool.behind(card.tool) if one.id not in self.withdrawn and not fails]
+            behind = [one for one in self.pool.behind(card.tool) if one.id not in self.withdrawn and not fails]
             self.random.shuffle(behind)
             if not await self._first_that_works(card, list(recalled(card, self.made, self.stock.taxonomy, behind))):
                 self.memory.stuck(self.made, card.tool)
@@ -202,7 +208,7 @@ class Attempt:
     async def _extract(self, card: Card) -> None:
         """Choose and make a call whose arguments come from the result before, as far as a type leads there."""
         taxonomy, source = self.stock.taxonomy, self.made[-1].card.tool
-        entries = [*self.stock.pool.of(card.tool), *self.stock.pool.behind(card.tool)]
+        entries = [*self.pool.of(card.tool), *self.pool.behind(card.tool)]
         entries = [entry for entry in entries if entry.id not in self.withdrawn]
         self.random.shuffle(entries)
         said = {str(value) for one in self.made for value in read_slots(one.arguments).values()}
@@ -227,7 +233,7 @@ class Attempt:
 
     def _candidates(self, card: Card, following: Card | None, *, fails: bool) -> list[PoolEntry]:
         """Give the verified calls that a turn may begin with, those of the same owner and least used values first."""
-        pool, taxonomy = self.stock.pool, self.stock.taxonomy
+        pool, taxonomy = self.pool, self.stock.taxonomy
         entries = [
             entry
             for entry in (pool.failures(card.tool) if fails else pool.of(card.tool))
@@ -244,14 +250,17 @@ class Attempt:
         entries = named or entries
         entries = distinct(sorted(entries, key=lambda one: (against[one.id], self._used(one.arguments, known, one))))
         if self.made and self.made[-1].fails:
-            said = _signs_of(self.made[-1].arguments)
-            entries.sort(key=lambda one: -len(said & _signs_of(one.arguments)))  # what was meant, or the next best
+            said = signs_of(self.made[-1].arguments)
+            entries.sort(key=lambda one: -len(said & signs_of(one.arguments)))  # what was meant, or the next best
         return [one for one in entries if self._is_fresh(card, one.arguments)] or entries
 
     def _used(self, arguments: dict[str, Any], known: Ownership, entry: PoolEntry | None = None) -> int:
         """Count how often earlier drafts were about what a call is about: its values, and whose they are."""
         people = known.about(self.stock.record(entry)).people.values() if entry else ()
-        return self.usage.of(arguments) + self.usage.of({"people": sorted(key for keys in people for key in keys)})
+        opener = self.stock.pool.get(entry.opener) if entry else None
+        return self.usage.of({"own": dict(arguments), "opener": opener.arguments if opener else {}}) + self.usage.of(
+            {"people": sorted(key for keys in people for key in keys)}
+        )
 
     async def _named(self, entry: PoolEntry, card: Card) -> Option | None:
         """Make the lookup that leads from a name to what an entry takes; give the arguments with what it found.
@@ -260,7 +269,7 @@ class Attempt:
         """
         handle = self.stock.handles.of(entry) if self.by_name else None
         found = self.stock.pool.get(handle.entry) if handle else None
-        if handle is None or found is None:
+        if handle is None or found is None or found.opener not in ("", entry.opener):
             return None
         lookup, mark = self.stock.card(handle.tool), len(self.made)
         key = call_key(lookup.tool, build({handle.path: handle.value}))
@@ -323,6 +332,8 @@ class Attempt:
 
     def _may_try(self, card: Card, arguments: Mapping[str, JsonValue]) -> bool:
         key = call_key(card.tool, dict(arguments))
+        if card.tool in self.stock.openers and self.stock.session(self.made):
+            return False  # one conversation is one person's
         if key in self.used or self.gone.intersection(map(str, read_slots(dict(arguments)).values())):
             return False
         return self.memory.may_try(len(self.made), changes_of(self.made), key)
@@ -391,6 +402,8 @@ class Attempt:
 
     async def _prepare(self, card: Card, option: Option, deep: int) -> bool:
         """Make the calls that rules want before a call."""
+        if not await self._open_session(card, option, deep):
+            return False
         for _ in range(_NEEDED + 1):
             names = next(self.stock.rules.needed(card.tool, option.arguments, self.made), None)
             if names is None:
@@ -398,6 +411,16 @@ class Attempt:
             if deep >= _NEEDED or not await self._first_of(names, card, option, deep):
                 return False
         return False
+
+    async def _open_session(self, card: Card, option: Option, deep: int) -> bool:
+        """Make the call that opens the session which a call needs: that of its entry, once."""
+        entry, session = self.stock.pool.get(option.entry), self.stock.session(self.made)
+        if session or not card.opener:
+            return not session or entry is None or entry.opener in ("", session)
+        opener = self.stock.pool.get(entry.opener) if entry else None
+        start, ordered = self.stock.card(card.opener), self.stock.rules.needed(card.tool, option.arguments, self.made)
+        asked = not any(card.opener in names for names in ordered)  # else an agent makes it on its own
+        return opener is not None and await self.make(start, of_entry(opener), asked=asked, deep=deep + 1)
 
     async def _first_of(self, tools: Sequence[str], caller: Card, option: Option, deep: int) -> bool:
         """Make a call of one of the tools, of what the call after it takes and for the same person: first those that
@@ -419,7 +442,7 @@ class Attempt:
 
         for tool in tools:
             card = self.stock.card(tool)
-            every = [about_the_same(of_entry(one), tool, option, caller.tool) for one in self.stock.pool.of(tool)]
+            every = [about_the_same(of_entry(one), tool, option, caller.tool) for one in self.pool.of(tool)]
             options = list({call_key(tool, one.arguments): one for one in sorted(every, key=rank)[::-1]}.values())[::-1]
             if await self._first_that_works(card, options, ahead=[ahead], asked=False, deep=deep + 1):
                 return True
@@ -444,7 +467,7 @@ class Attempt:
         return None
 
     def _watch(self, card: Card) -> Watch:
-        return self.stock.watch if card.tool in self.stock.visible else Watch()
+        return self.stock.watch(self.stock.session(self.made)) if card.tool in self.stock.visible else Watch()
 
     async def wanted(self) -> tuple[Wanted, ...]:
         """Give what the user asks to be told of the last answer, if anything: what stays as it is, and is new.
@@ -472,8 +495,3 @@ class Attempt:
             again = parsed((await self.opened.call(last.card.tool, last.arguments)).content)
             found = [one for one in found if said_at(again, one.path) == one.text]
         return (self.random.choice(found[:_FACTS]),) if found else ()
-
-
-def _signs_of(arguments: dict[str, Any]) -> set[str]:
-    """Give the signs of each value in order: a name with a slip has the same ones."""
-    return {"".join(sorted(str(value))) for value in read_slots(arguments).values()}

@@ -24,7 +24,7 @@ from pytest_agentbench.generation.tools.hydration.arguments import Changes, Exec
 from pytest_agentbench.generation.tools.hydration.display_names import Handles
 from pytest_agentbench.generation.tools.hydration.rules import SuiteRules
 from pytest_agentbench.generation.tools.probing.schemas import read_slots
-from pytest_agentbench.generation.tools.recruiting.pool import FAILURE, Pool, Watch, distinct, watch_of
+from pytest_agentbench.generation.tools.recruiting.pool import FAILURE, Pool, Watch, call_key, distinct, watch_of
 from pytest_agentbench.generation.tools.world import World
 from pytest_agentbench.validation.world_values import scalars
 
@@ -145,15 +145,32 @@ class Stock:
 
     def most_of_one(self, tool: str) -> int:
         """Count the verified calls of a tool that one conversation can make: those about one owner, and about none."""
+        openers = {entry.opener for entry in self.pool.of(tool)} - {""}
+        if openers:
+            return max(len(distinct(self.pool.of_session(one).of(tool))) for one in openers)
         every = [self.ownership.about(self.record(entry)) for entry in distinct(self.pool.of(tool))]
         owned = [one for one in every if one.people]
         shared = (sum(not conflicts(one, [other])[0] for one in owned) for other in owned)
         return len(every) - len(owned) + max(shared, default=0)
 
     @cached_property
-    def watch(self) -> Watch:
-        """What tells whether a change did anything."""
-        return watch_of(self.pool, self.cards)
+    def openers(self) -> frozenset[str]:
+        """The tools whose calls open a session."""
+        return frozenset(card.opener for card in self.cards.cards) - {""}
+
+    def session(self, made: Iterable[Executed]) -> str:
+        """Give the entry that opened the session in which these calls were made, "" where none is open."""
+        opened = {one.key for one in made if one.card.tool in self.openers}
+        entries = (one for tool in sorted(self.openers) for one in self.pool.of(tool))
+        return next((one.id for one in entries if call_key(one.tool, one.arguments) in opened), "")
+
+    def watch(self, session: str) -> Watch:
+        """Give what tells in a session whether a change did anything."""
+        return self._watches.setdefault(session, watch_of(self.pool.of_session(session), self.cards))
+
+    @cached_property
+    def _watches(self) -> dict[str, Watch]:
+        return {}
 
     @cached_property
     def visible(self) -> frozenset[str]:

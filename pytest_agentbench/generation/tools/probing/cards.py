@@ -51,6 +51,7 @@ def card_of(tool: ProbedTool, effects: Mapping[str, Effect]) -> Card:
         called=tool.permission.called,
         safety=tool.permission.why,
         cure=tool.permission.cure,
+        opener=tool.opener,
     )
 
 

@@ -16,6 +16,7 @@ from pytest_agentbench.generation.tools.probing.challenge import challenge
 from pytest_agentbench.generation.tools.probing.effects import effects_of, try_effects
 from pytest_agentbench.generation.tools.probing.hand_on import hand_on
 from pytest_agentbench.generation.tools.probing.model import ModelProber
+from pytest_agentbench.generation.tools.probing.openers import find_opened
 from pytest_agentbench.generation.tools.probing.replay import ReplayLog
 from pytest_agentbench.generation.tools.probing.safety import Policy, permission
 from pytest_agentbench.generation.tools.probing.search import Search, ordered
@@ -63,6 +64,7 @@ async def probe(
             await examination.of(first, earlier=[])
         if last:
             await examination.of(last, earlier=first)
+        await find_opened(session, ordered(every))
     cards = tuple(card_of(tool, effects_of(tool, examination.unstable[tool.name])) for tool in every)
     flows, unfit, repeated = flows_of(session)
     return Cards(cards=cards, flows=flows, unfit=unfit, repeated=repeated)

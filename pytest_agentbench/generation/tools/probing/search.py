@@ -7,6 +7,7 @@ from random import Random
 from typing import Any
 
 from pytest_agentbench.core.codec import dumps
+from pytest_agentbench.generation.tools.probing.openers import find_opener
 from pytest_agentbench.generation.tools.probing.refusals import lesson_of, shared_words
 from pytest_agentbench.generation.tools.probing.replay import ReplayLog
 from pytest_agentbench.generation.tools.probing.schema_values import fits, sibling, stranger
@@ -96,9 +97,16 @@ class Search:
                 await self._log.adopt(tool, record)
                 if tool.takes_away:
                     await self._make_new(tool, record)
+                if await find_opener(self._log, tool):
+                    self._forget()
                 return True
             self._learn(tool, record)
         return False
+
+    def _forget(self) -> None:
+        """Try all again: nothing that was refused before a session was open says anything of the values."""
+        for known in (self._tried, self._focus, self._asked, self._proposals.learnt, self._proposals.words):
+            known.clear()
 
     async def _is_vacuous(self, tool: ProbedTool, record: ProbeRecord) -> bool:
         """Whether made-up texts in the place of those of a read get the same answer: nothing was found, or looked for.

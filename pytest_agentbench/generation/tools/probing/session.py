@@ -104,7 +104,7 @@ class ProbedTool:
 
     `once` says that this call does not work a second time: what it takes, or makes room for, is then used up.
     `takes_away` that reads failed after it which worked before, `wrote` that a probe changed the state. `replays` are
-    calls that were made again in fresh environments.
+    calls that were made again in fresh environments, `opener` the tool that must be called first.
     """
 
     spec: ToolSpec
@@ -117,6 +117,7 @@ class ProbedTool:
     once: bool = False
     takes_away: bool = False
     wrote: bool = False
+    opener: str = ""
     seconds: float = 0.0
 
     @property
@@ -193,6 +194,7 @@ class ProbeSession:
         self.records: list[ProbeRecord] = []
         self.epoch = 0
         self.world_number = 0
+        self.opener: ProbeRecord | None = None
         self.is_stuck = False
         self.reviver: Callable[[], Awaitable[None]] | None = None
         self.seen: list[tuple[ProbeRecord, Atom]] = []
@@ -237,6 +239,12 @@ class ProbeSession:
         self.world_number += 1
         self.epoch += 1
         self.is_stuck = False
+        await self._open_session(self._opened)
+
+    async def _open_session(self, opened: Opened) -> None:
+        """Make the call that opens a session, where one was found: everything is probed as one person."""
+        if self.opener is not None:
+            await opened.call(self.opener.tool, self.opener.arguments)
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
@@ -326,6 +334,8 @@ class ProbeSession:
 
     async def _made(self, opened: Opened, tool: ProbedTool, arguments: dict[str, Any], kind: ProbeKind) -> ProbeRecord:
         answer = await opened.call(tool.name, arguments)
+        if self.opener is not None and tool.name == self.opener.tool:
+            await self._open_session(opened)
         tool.seconds += answer.seconds
         stated = {slot.path for slot in tool.slots if slot.schema.get("enum")}
         values = read_slots(arguments)

@@ -51,9 +51,23 @@ class Pool(Model):
         before = [self.get(entry.after) for entry in self.behind(tool)]
         return frozenset(entry.tool for entry in before if entry is not None)
 
+    def of_session(self, opener: str) -> "Pool":
+        """Give the entries that work in the session that an entry opens, all where it is ""."""
+        return (
+            self._by_session.setdefault(
+                opener, Pool(entries=tuple(one for one in self.entries if one.opener in ("", opener)))
+            )
+            if opener
+            else self
+        )
+
     def get(self, name: str) -> PoolEntry | None:
         """Find an entry by its id."""
         return self._by_id.get(name)
+
+    @cached_property
+    def _by_session(self) -> dict[str, "Pool"]:
+        return {}
 
     @cached_property
     def _by_id(self) -> dict[str, PoolEntry]:

@@ -13,6 +13,7 @@ from pytest_agentbench.core.json_values import JsonValue, is_number, same
 from pytest_agentbench.generation.language.plain import words_of
 from pytest_agentbench.generation.tools.data_types import Card, Cards, ParameterCard
 from pytest_agentbench.generation.tools.flows import scalars_in
+from pytest_agentbench.generation.tools.hydration.display_names import is_name
 from pytest_agentbench.generation.tools.labels import is_identifier, name_of
 from pytest_agentbench.generation.tools.probing.result_parser import parsed
 from pytest_agentbench.generation.tools.probing.schema_values import fits, usual
@@ -334,3 +335,29 @@ def _joins_two(arguments: Mapping[str, JsonValue]) -> bool:
     """Whether no thing is joined to itself."""
     texts = [value for value in read_slots(dict(arguments)).values() if isinstance(value, str)]
     return len(texts) == len(set(texts))
+
+
+_SHORTEST = 4
+"""Letters of a name in which a slip goes unnoticed."""
+
+
+def slips(arguments: Mapping[str, JsonValue]) -> Iterator[Arguments]:
+    """Yield the arguments with a slip of a user in one text: two letters swapped, or another last digit."""
+    slots = read_slots(dict(arguments))
+    for path, value in slots.items():
+        if isinstance(value, str) and (wrong := _slip(value)) is not None:
+            yield build({**slots, path: wrong})
+
+
+def _slip(value: str) -> str | None:
+    if is_name(value) and len(value) >= _SHORTEST:
+        for place in range(len(value) - 2, 0, -1):
+            left, right = value[place], value[place + 1]
+            if left.isalpha() and right.isalpha() and left.lower() != right.lower() and left.islower():
+                return value[:place] + right + left + value[place + 2 :]
+        return None
+    digits = [place for place, char in enumerate(value) if char in "0123456789"]
+    if len(digits) < 2 or " " in value:
+        return None
+    last = digits[-1]
+    return f"{value[:last]}{(int(value[last]) + 7) % 10}{value[last + 1 :]}"

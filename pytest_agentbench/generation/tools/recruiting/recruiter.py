@@ -8,7 +8,7 @@ calls of others: where a service starts empty there is nothing to get, to change
 from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import chain, zip_longest
 
@@ -17,7 +17,7 @@ from pytest_agentbench.core.names import count
 from pytest_agentbench.core.state import State
 from pytest_agentbench.generation.tools.data_types import Card, Cards, PoolEntry, Taxonomy
 from pytest_agentbench.generation.tools.flows import connecting, handed_on, scalars_in
-from pytest_agentbench.generation.tools.hydration.display_names import Handles, is_name
+from pytest_agentbench.generation.tools.hydration.display_names import Handles
 from pytest_agentbench.generation.tools.probing.result_parser import parsed
 from pytest_agentbench.generation.tools.probing.schemas import build, read_slots
 from pytest_agentbench.generation.tools.probing.verdicts import judge
@@ -42,6 +42,7 @@ from pytest_agentbench.generation.tools.recruiting.proposals import (
     moved_away,
     proposed,
     siblings,
+    slips,
     tables_in,
 )
 from pytest_agentbench.generation.tools.world import LATER, Answer, Opened, World, how_to_reset
@@ -62,8 +63,8 @@ _LONGEST_CHAIN = 4
 """Calls in a row, the verified one included."""
 _TRIED = 12
 """Calls that are tried in one environment."""
-_SHORTEST = 4
-"""Letters of a name in which a slip goes unnoticed."""
+_SESSIONS, _OF_ONE = 4, 3
+"""People in whose sessions calls are verified, and calls of a tool in each at least."""
 
 
 class Lease:
@@ -125,15 +126,31 @@ class Recruiter:
     may_write: bool = False
     allowed: frozenset[str] = frozenset()
     told: Callable[[str], None] = lambda _: None
-    _entries: dict[str, list[PoolEntry]] = field(default_factory=lambda: defaultdict(list))
-    _behind: dict[str, list[PoolEntry]] = field(default_factory=lambda: defaultdict(list))
-    _refused: dict[str, list[Arguments]] = field(default_factory=lambda: defaultdict(list))
-    _why: dict[str, str] = field(default_factory=dict)
-    _changed: dict[str, bool | None] = field(default_factory=dict)
-    _watch: Watch = field(default_factory=Watch)
+    _entries: dict[str, list[PoolEntry]] = field(init=False, default_factory=lambda: defaultdict(list))
+    _behind: dict[str, list[PoolEntry]] = field(init=False, default_factory=lambda: defaultdict(list))
+    _refused: dict[str, list[Arguments]] = field(init=False, default_factory=lambda: defaultdict(list))
+    _why: dict[str, str] = field(init=False, default_factory=dict)
+    _changed: dict[str, bool | None] = field(init=False, default_factory=dict)
+    _watch: Watch = field(init=False, default_factory=Watch)
 
     async def recruit(self, tools: Sequence[str]) -> tuple[Pool, dict[str, str]]:
-        """Give the pool of the tools, and for each that stays without a verified call the reason."""
+        """Give the pool of the tools, and for each that stays without a verified call the reason.
+
+        Calls of tools that want a session are made in those of a few people, each for itself.
+        """
+        openers = {tool: card.opener for tool in tools if (card := self.cards.get(tool)) is not None and card.opener}
+        pool, why = await self._recruit([tool for tool in tools if tool not in openers])
+        starts = [one for one in pool.entries if one.tool in openers.values() and FAILURE not in one.id][:_SESSIONS]
+        entries, missing = list(pool.entries), dict.fromkeys(openers, "no call that opens a session works")
+        for number, start in enumerate(starts):
+            world = replace(self.world, opener=(start.tool, start.arguments))
+            own = replace(self, world=world, size=max(_OF_ONE, self.size // len(starts)))
+            found, reasons = await own._recruit(list(openers))
+            entries += [_in_session(one, start) for one in found.entries]
+            missing = {tool: reasons[tool] for tool in (missing if number else openers) if tool in reasons}
+        return Pool(entries=tuple(entries)), why | missing
+
+    async def _recruit(self, tools: Sequence[str]) -> tuple[Pool, dict[str, str]]:
         cards = [card for tool in tools if (card := self.cards.get(tool)) is not None and self._may_call(card)]
         reads_first = sorted(cards, key=lambda card: card.writes is not False)
         self._lease = Lease(self.world)
@@ -454,6 +471,12 @@ def _moved(then: PoolEntry, now: PoolEntry) -> dict[str, tuple[str, JsonValue]]:
     }
 
 
+def _in_session(entry: PoolEntry, opener: PoolEntry) -> PoolEntry:
+    """Give an entry, told from those of other sessions, with the one whose call opened its own."""
+    names = {key: f"{name}@{opener.id}" for key, name in (("id", entry.id), ("after", entry.after)) if name}
+    return entry.model_copy(update={**names, "opener": opener.id})
+
+
 async def _asked(entry: PoolEntry, opened: Opened) -> Watched:
     return Watched(await opened.call(entry.tool, entry.arguments))
 
@@ -465,28 +488,6 @@ def _values(entry: PoolEntry) -> Iterable[JsonValue]:
 def _is_spoken(value: JsonValue) -> bool:
     """Whether a person may say a value in the place of a name: no drawn code, no coordinate."""
     return not is_opaque(value) and not isinstance(value, float)
-
-
-def slips(arguments: Mapping[str, JsonValue]) -> Iterator[Arguments]:
-    """Yield the arguments with a slip of a user in one text: two letters swapped, or another last digit."""
-    slots = read_slots(dict(arguments))
-    for path, value in slots.items():
-        if isinstance(value, str) and (wrong := _slip(value)) is not None:
-            yield build({**slots, path: wrong})
-
-
-def _slip(value: str) -> str | None:
-    if is_name(value) and len(value) >= _SHORTEST:
-        for place in range(len(value) - 2, 0, -1):
-            left, right = value[place], value[place + 1]
-            if left.isalpha() and right.isalpha() and left.lower() != right.lower() and left.islower():
-                return value[:place] + right + left + value[place + 2 :]
-        return None
-    digits = [place for place, char in enumerate(value) if char in "0123456789"]
-    if len(digits) < 2 or " " in value:
-        return None
-    last = digits[-1]
-    return f"{value[:last]}{(int(value[last]) + 7) % 10}{value[last + 1 :]}"
 
 
 def _entry(tool: str, name: str, arguments: Arguments, answer: Answer, *, after: str = "") -> PoolEntry:
