@@ -55,27 +55,46 @@ def slots_of(spec: ToolSpec) -> dict[str, tuple[Schema, set[str]]]:
     }
 
 
-def entries(value: JsonValue, one: SaidReference, label: str) -> Iterator[JsonValue]:
-    """Yield what may be meant: of entry `position` of each list of `count`, the fields that are called like it."""
-    last = label.rsplit(maxsplit=1)[-1] if label.split() else label
+def entries(value: JsonValue, one: SaidReference) -> Iterator[JsonValue]:
+    """Yield what may be meant: of entry `position` of each list of `count`, the fields called like its label."""
+    last = one.label.rpartition(" ")[2]
     things = {f"{one.thing} id", f"{one.thing} {last}"}
-    names = [{label}, {one.thing}, things, {last}, {"id"}, set(IDENTIFIERS)]  # the closest first
+    numbers = {f"{one.thing} {word}" for word in IDENTIFIERS}
+    names = [{one.label}, {one.thing}, things, {last}, numbers, {"id"}, set(IDENTIFIERS)]  # the closest first
     if one.count < 2:
         yield from list(_best(value, names)) or list(_alone(value, one.thing)) or _in_texts(value)
         return
-    stack = [value]
+    stack: list[tuple[str, JsonValue]] = [("", value)]
+    others: list[JsonValue] = []
+    is_found = False
     while stack:
-        found = stack.pop()
+        called, found = stack.pop()
         rows: list[JsonValue] = list(found) if isinstance(found, list) else []
         if isinstance(found, Mapping):
-            stack += found.values()
-            if all(isinstance(row, Mapping) for row in found.values()):
+            stack += ((words_of(str(name)), item) for name, item in found.items())
+            if _are_alike(list(found.values())):
                 rows = [{"id": key, **row} for key, row in found.items() if isinstance(row, Mapping)]
+        elif _are_alike(rows):  # what stands in alike entries is no list of things, but their fields
+            stack += ((words_of(str(name)), item) for row in rows for name, item in row.items())
         else:
-            stack += rows
-        if len(rows) == one.count:
-            row = rows[one.position]
-            yield from _best(row, names) if isinstance(row, Mapping | list) else (row,)
+            stack += (("", row) for row in rows)
+        if len(rows) != one.count:
+            continue
+        row = rows[one.position]
+        best = list(_best(row, names)) if isinstance(row, Mapping | list) else [row]
+        if isinstance(row, Mapping | list) or not {one.thing, f"{one.thing}s"}.isdisjoint({called, *called.split()}):
+            yield from best
+            is_found = is_found or bool(best)
+        else:
+            others += best  # plain values are things of another name, where any are called so
+    if not is_found:
+        yield from others
+
+
+def _are_alike(rows: Sequence[JsonValue]) -> bool:
+    """Whether these are things of one kind: records that have a field in common."""
+    fields = [set(row) for row in rows if isinstance(row, Mapping)]
+    return len(fields) == len(rows) > 0 and bool(set.intersection(*fields))
 
 
 def _alone(value: JsonValue, thing: str) -> Iterator[JsonValue]:
@@ -91,7 +110,7 @@ def _alone(value: JsonValue, thing: str) -> Iterator[JsonValue]:
 
 def _in_texts(value: JsonValue) -> Iterator[JsonValue]:
     """Yield the ids that stand in an answer's texts, of a text without any its whole numbers (*Created task 7.*)."""
-    texts = [value] if isinstance(value, str) else list(value.values()) if isinstance(value, Mapping) else []
+    texts = list(value.values()) if isinstance(value, Mapping) else value if isinstance(value, list) else [value]
     for text in (one for one in texts if isinstance(one, str)):
         for found in list(codes_in(text).values()) or _WHOLE_NUMBER.findall(clipped(text)):
             yield int(found) if _WHOLE_NUMBER.fullmatch(found) and str(int(found)) == found else found
@@ -105,11 +124,30 @@ def _best(value: JsonValue, names: Sequence[set[str]]) -> Iterator[JsonValue]:
 def under(value: JsonValue, names: set[str]) -> Iterator[JsonValue]:
     """Yield the plain values that stand under fields of these names (in words), at any depth."""
     if isinstance(value, Mapping):
-        for name, item in value.items():
-            if words_of(str(name)) in names and not isinstance(item, Mapping | list) and item is not None:
-                yield item
-    for item in value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ():
+        yield from (item for called, item in fields_of(value) if item is not None and not called.isdisjoint(names))
+        value = list(_lists_of(value))
+    for item in value if isinstance(value, list) else ():
         yield from under(item, names)
+
+
+def fields_of(record: Mapping[str, JsonValue], around: str = "") -> Iterator[tuple[set[str], JsonValue]]:
+    """Yield the plain values of a record and of those within it, each with what it is called.
+
+    The `id` within a `trainee` is an *id* and a *trainee id*.
+    """
+    for name, item in record.items():
+        if isinstance(item, Mapping):
+            yield from fields_of(item, str(name))
+        elif not isinstance(item, list):
+            yield {words_of(str(name)), words_of(f"{around} {name}")}, item
+
+
+def _lists_of(record: Mapping[str, JsonValue]) -> Iterator[JsonValue]:
+    for item in record.values():
+        if isinstance(item, Mapping):
+            yield from _lists_of(item)
+        elif isinstance(item, list):
+            yield item
 
 
 def distinct(values: Iterable[JsonValue]) -> list[JsonValue]:

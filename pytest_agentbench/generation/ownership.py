@@ -281,6 +281,7 @@ class Ownership:
         in_rows: dict[str, set[str]] = defaultdict(set)
         for _, kind, key in own_keys:
             in_rows[found.get(kind, kind)].add(key)
+        in_tables = {found.get(kind, kind) for row, kind, _ in own_keys if not row.source.startswith(ANSWER)}
         for kind, keys in in_rows.items():
             own[kind] |= keys
         for kind in sorted(held.keys() - in_rows.keys() - found.keys()):
@@ -289,9 +290,10 @@ class Ownership:
             hits = {
                 other: len(held[kind] & own[other]) for other in sorted(own) if other != kind and other not in found
             }
-            best = max(hits, key=lambda other: (hits[other], other in in_rows), default="")
-            if best and hits[best] >= min(_LEAST, len(held[kind])) and hits[best] * 2 >= len(held[kind]):
-                found[kind] = best
+            least = max(min(_LEAST, len(held[kind])), len(held[kind]) / 2)
+            enough = [other for other in hits if hits[other] >= least]
+            if enough:  # what a table holds the rows of, not only what answers call them
+                found[kind] = max(enough, key=lambda other: (other in in_tables, hits[other], other in in_rows))
         alias = {kind: found.get(other, other) for kind, other in found.items()}
         for row, plain, key in own_keys:
             kind = alias.get(plain, plain)

@@ -25,7 +25,7 @@ from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.tool import ToolCall, ToolResult, Toolset, ToolSpec
 from pytest_agentbench.core.transcript import Message, Transcript
 from pytest_agentbench.environment.local import LocalEnvironment
-from pytest_agentbench.generation.argument_names import distinct, entries, slots_of, under
+from pytest_agentbench.generation.argument_names import distinct, entries, fields_of, slots_of, under
 from pytest_agentbench.generation.draft import Draft
 from pytest_agentbench.generation.language.plain import (
     LAST,
@@ -156,8 +156,10 @@ class _Solver:
         self._messages.append(Message(role="user", content=text, acts=acts))
         self._known += [pair for call in turn.calls for pair in call.values]
         aside = [one for call in turn.calls if not call.action for one in call.references]
-        self._known += [(one.label, self._pointed(one, one.label)) for one in aside]
-        self._latest = [value for call in turn.calls for _, value in call.values] or self._latest
+        pointed = [(one.label, self._pointed(one)) for one in aside]
+        self._known += pointed
+        told = [value for call in turn.calls for _, value in call.values]
+        self._latest = [*told, *(value for _, value in pointed)] or self._latest
         self._apart |= {label: value for call in turn.calls if not call.action for label, value in call.values}
         pending, self._pending = self._pending, []
         deferred, self._deferred = self._deferred, []
@@ -191,7 +193,7 @@ class _Solver:
             refs = [one for one in pointed if one.label in labels]
             if refs:
                 pointed = [one for one in pointed if one not in refs]
-                found = [self._pointed(one, label_of(path, schema)) for one in refs]
+                found = [self._pointed(one) for one in refs]
                 _put(arguments, path, _of_schema(found, schema))
         for name in spec.parameters.get("required", ()):
             if name not in arguments:
@@ -225,13 +227,15 @@ class _Solver:
         raise UnsolvedError(f"{spec.name}: no value is known for {name!r}")
 
     def _beside(self, value: JsonValue, labels: Collection[str]) -> Iterator[JsonValue]:
-        """Yield what stands under a label in the innermost records that hold something that was said last."""
+        """Yield what stands under a label in the innermost records that hold something that was said last, or that
+        have such a record as a field.
+        """
         said = [one for known in self._latest for one in (known if isinstance(known, list) else [known])]
         if isinstance(value, Mapping):
             inner = [one for item in value.values() for one in self._beside(item, labels)]
-            own = [item for item in value.values() if not isinstance(item, Mapping | list)]
-            if not inner and any(same(to_json(item), to_json(one)) for item in own for one in said):
-                inner = [item for name, item in value.items() if words_of(str(name)) in labels and item in own]
+            own = list(fields_of(value))
+            if not inner and any(same(to_json(item), to_json(one)) for _, item in own for one in said):
+                inner = [item for names, item in own if not names.isdisjoint(labels)]
             yield from inner
         elif isinstance(value, list):
             for item in value:
@@ -259,14 +263,14 @@ class _Solver:
         several = distinct(_named(answer, wanted)) or [answer.value] * self._is_key(answer, wanted)
         return several[0] if len(several) == 1 else None
 
-    def _pointed(self, one: SaidReference, label: str) -> JsonValue:
+    def _pointed(self, one: SaidReference) -> JsonValue:
         """Find a thing that the user points at: the entry of an answer, and the field that is called like the label."""
         answers = [answer for answer in self._answers if not answer.failed]
         if one.nth != LAST:
             named = [answer for answer in self._answers if words_of(answer.call.name) == one.action]
             answers = named[one.nth : one.nth + 1]
         for answer in reversed(answers):
-            several = distinct(entries(answer.value, one, label))
+            several = distinct(entries(answer.value, one))
             if len(several) == 1:
                 return several[0]
             if several:

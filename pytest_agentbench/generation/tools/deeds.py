@@ -104,7 +104,10 @@ class DeedSource:
         return [_walk(f"d{number:02d}", *plan) for number, plan in enumerate(filter(None, plans), start=1)]
 
     async def drafts(self) -> AsyncIterator[Draft | Loss]:
-        """Give drafts until no way leads to a new one; a way that never led to one is a loss."""
+        """Give drafts until no way leads to a new one.
+
+        A way that never led to one is a loss, where no other is left to its tool; else it is told as missing.
+        """
         number = 0
         while True:
             plan = self._due(number) or self._next("done")
@@ -117,7 +120,10 @@ class DeedSource:
                 turns = await self._hydrated(plan, walk, random)
             except HydrationError as error:
                 self._vain[plan] = _AGAIN
-                if self._drawn[plan] == 1 and kind == "done":
+                if kind == "done" and any(self._left(kind, way[-1:])):
+                    for name in (" -> ".join(way[-2:]), way[-1]):
+                        self.vain.setdefault(name, f"tried in vain: {error.reason}")
+                elif kind == "done" and self._drawn[plan] == 1:
                     self.walks[walk.id] = walk
                     yield self._lost(walk, error)
                     number += 1
@@ -257,8 +263,7 @@ class DeedSource:
 
         Changes are drawn twice as often as questions.
         """
-        ways = self._ways[kind]
-        left = [way for way in ways if self._vain[kind, way] < _AGAIN and self._lost_by[kind, way[-2:]] < _LOST]
+        left = list(self._left(kind))
         if not left:
             return None
         drawn = Counter(tool for (_, way), count in self._drawn.items() for tool in way[-1:] * count)
@@ -272,6 +277,13 @@ class DeedSource:
         way = min(left, key=rank)
         self._drawn[kind, way] += 1
         return kind, way
+
+    def _left(self, kind: Kind, ends: Way = ()) -> Iterator[Way]:
+        """Yield the ways, those that end so, that may still lead to a new draft."""
+        for way in self._ways[kind]:
+            is_left = self._vain[kind, way] < _AGAIN and self._lost_by[kind, way[-2:]] < _LOST
+            if is_left and way[len(way) - len(ends) :] == ends:
+                yield way
 
     def _every_way(self) -> Iterator[Way]:
         """Yield the ways to each tool: by itself or behind what it needs, and behind lookups that it takes from."""

@@ -64,7 +64,8 @@ def pointed_at(where: str, path: str, tool: str) -> str:
     """
     own = name_of(where) if where else ""
     telling = set(words(own)) - IDENTIFIERS if own and not own.isdigit() else set()
-    return thing_of(path, tool) if not telling or telling & set(words(name_of(path))) else label_of(own)
+    is_alike = not telling or telling == set(words(name_of(path))) - IDENTIFIERS
+    return thing_of(path, tool) if is_alike else label_of(own)
 
 
 def is_identifier(name: str) -> bool:

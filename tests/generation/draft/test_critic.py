@@ -195,10 +195,10 @@ def test_a_tool_of_many_arguments_has_them_all() -> None:
 def test_the_id_or_the_number_of_a_text_is_what_it_is_about(answer: Any, found: list[Any]) -> None:
     one = SaidReference(label="task", thing="task", action="add task", nth=0, position=0, count=1)
 
-    assert list(entries(answer, one, "x")) == found
+    assert list(entries(answer, one)) == found
 
 
 def test_a_number_longer_than_any_is_no_number() -> None:
     one = SaidReference(label="task", thing="task", action="add task", nth=0, position=0, count=1)
 
-    assert all(isinstance(value, str) for value in entries("Created task " + "7" * 5000, one, "x"))
+    assert all(isinstance(value, str) for value in entries("Created task " + "7" * 5000, one))

@@ -49,4 +49,4 @@ def test_the_only_entry_of_a_list_is_found_by_any_word_of_its_name() -> None:
     """What is left of the papers is a paper, too; the codes around it are not meant."""
     answer = {"claim": "C26-0404", "policy": "HC/7719", "papers_missing": ["photos"]}
 
-    assert list(entries(answer, SaidReference(label="paper", thing="paper"), "paper")) == ["photos"]
+    assert list(entries(answer, SaidReference(label="paper", thing="paper"))) == ["photos"]

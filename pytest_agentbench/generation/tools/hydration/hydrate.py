@@ -10,12 +10,20 @@ from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any, Final
 
-from pytest_agentbench.core.json_values import JsonValue
+from pytest_agentbench.core.json_values import JsonValue, to_json
+from pytest_agentbench.core.spoken import says
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.generation.draft import Turn, Wanted
 from pytest_agentbench.generation.owned_rows import CallRecord
-from pytest_agentbench.generation.ownership import About, Ownership, conflicts, mixed_owners, people_of
+from pytest_agentbench.generation.ownership import (
+    About,
+    Ownership,
+    conflicts,
+    mixed_owners,
+    ownership_of,
+    people_of,
+)
 from pytest_agentbench.generation.tools.data_types import Card, PoolEntry, Walk
 from pytest_agentbench.generation.tools.flows import connecting, handed_on
 from pytest_agentbench.generation.tools.hydration.arguments import (
@@ -158,10 +166,16 @@ class Attempt:
         return self.turns
 
     def check_owner(self) -> None:
-        """Raise `HydrationError` where the calls are about the affairs of two people."""
-        for place, why in mixed_owners(self.stock.ownership, [one.record for one in self.made]):
-            self.memory.barren(place, self.made[place])
-            raise HydrationError(TWO_PEOPLE, why)
+        """Raise `HydrationError` where the calls are about the affairs of two people, by all verified calls or by the
+        state and these calls alone, as acceptance has it.
+        """
+        calls, state = [one.record for one in self.made], self.stock.state
+        before = [replace(one, result=None) if one.writes else one for one in calls]
+        alone = [ownership_of([to_json(state)], before)] if state is not None else []
+        for known in (self.stock.ownership, *alone):
+            for place, why in mixed_owners(known, calls):
+                self.memory.barren(place, self.made[place])
+                raise HydrationError(TWO_PEOPLE, why)
 
     async def _play(self, cards: Sequence[Card], *, fails: bool) -> None:
         """Make the calls of a turn; where reads lead nowhere others are made in their place."""
@@ -491,6 +505,8 @@ class Attempt:
             if (last.card.tool, "", one.path) not in unsteady
         ]
         found = [one for one in found if one.text not in told] or found
+        said = [str(value) for one in self.made for value in one.option.said.values()]
+        found = [one for one in found if not any(says(one.text, text) for text in said)]  # who echoes tells nothing
         if found:
             again = parsed((await self.opened.call(last.card.tool, last.arguments)).content)
             found = [one for one in found if said_at(again, one.path) == one.text]
