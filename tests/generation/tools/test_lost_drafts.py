@@ -1,4 +1,4 @@
-"""No draft is lost where names of answers and arguments differ, entries have parts, and things are of several people."""
+"""No draft is lost where answers and arguments differ in names, entries have parts, and people have things."""
 
 import json
 from pathlib import Path
