@@ -103,16 +103,6 @@ def _read_text(lesson: Lesson, tool: ProbedTool, record: ProbeRecord, message: s
         several += [one for one in news if one not in several and one.count(" ") <= 2][:_NAMED]
 
 
-def shared_words(tool: ProbedTool, slot: Slot, record: ProbeRecord) -> list[str]:
-    """Give the words of a refusal that a description has, too, the argument's first, and those of code (`a_b`)."""
-    content = record.answer.content
-    own = {slot.name, record.tool, *map(str, record.values.values())}
-    described, around = (set(_WORD.findall(text)) for text in (slot.described, tool.spec.description))
-    found = [one for one in dict.fromkeys(_WORD.findall(content[:_LONGEST])) if one not in own]
-    found = [one for one in found if one in described or one in around or "_" in one]
-    return sorted(found, key=lambda one: one not in described and "_" not in one)[:_NAMED]
-
-
 def _stands_in(text: str, message: str) -> bool:
     return re.search(rf"(?<![\w.-]){re.escape(text)}(?![\w-])", message) is not None
 

@@ -1,7 +1,7 @@
 """What stands in a result: JSON, JSON inside strings, Python literals, and in texts what has a form of its own.
 
-Texts are not understood: what is read of them are identifiers, paths, quoted values, numbers after a word (`task 7`)
-and lines that are one value. Each of these forms is a strategy that can be switched off.
+Texts are not understood: what is read of them are identifiers, paths and lines that are one value. Each of these forms
+is a strategy that can be switched off.
 """
 
 import ast
@@ -38,16 +38,7 @@ _FORMS: dict[str, tuple[tuple[str, str], ...]] = {
         ("path", r"(?<![\w./:])(/(?:[\w.@+-]+/)*[\w.@+-]*[\w@+-])"),
         ("file", r"(?<![\w/.-])((?:[\w@+-]+/)*[\w@+-][\w.@+-]*\.[A-Za-z]\w{0,4})(?![\w/])"),
     ),
-    "text_numbers": (
-        ("id", r"(?m)(?:^|(?<=[\s(\[]))#(\d{1,12})(?!\w)"),
-        ("id", r"(?m)^[ \t>*#-]*\[(\d{1,12})\](?=[ \t])"),
-    ),
 }
-_COUNTED = re.compile(r"(?<![\w-])([A-Za-z][A-Za-z_]{1,30})(?: id)?\s*(?:[:=#]\s*)?#?(\d{1,12})(?!\w|[.,:-]\d)", re.I)
-_COUNTED_AFTER = r"(?i)(?<![\w-]){word}(?: id)?\s*[:=#]?\s*#?(\d{{1,12}})(?!\w|[.,:-]\d)"
-_QUOTED = re.compile(r"(?<!\w)(['\"`])([^'\"`\n]{1,100}?)\1(?!\w)")
-_ANY_QUOTED = r"['\"`]([^'\"`\n]{1,100}?)['\"`]"
-_QUOTED_AFTER = r"(?i)\b{word}[ :=]+['\"`]([^'\"`\n]{{1,100}}?)['\"`]"
 _LISTED = re.compile(
     r"^[ \t]*(?:[*+-][ \t]+|\d{1,3}\.[ \t]+)?(?:\[[A-Za-z]+\][ \t]*)?\**((?=\S*\w)[^\s:\[\]{}*]{1,100})\**[ \t]*$", re.M
 )
@@ -145,23 +136,7 @@ def _in_text(text: str, path: str, names: tuple[str, ...]) -> Iterator[Atom]:
     for form, several in _FORMS.items():
         for name, pattern in several:
             for match in islice(re.finditer(pattern, text), _ENTRIES):
-                value: Any = int(match[1]) if form == "text_numbers" else match[1]
-                yield Atom(value, path, pattern, (*names, name), form)
-    yield from _named_in(text, path, names)
+                yield Atom(match[1], path, pattern, (*names, name), form)
     if "\n" in stripped or not path:
         for match in islice(_LISTED.finditer(text), _ENTRIES):
             yield Atom(match[1], path, LISTED, names, "text_lines")
-
-
-def _named_in(text: str, path: str, names: tuple[str, ...]) -> Iterator[Atom]:
-    """Give what stands after a word that names it: numbers, quoted values."""
-    for match in islice(_COUNTED.finditer(text), _ENTRIES):
-        if not (match[1].isupper() and match.end(1) == match.start(2)):  # `CE1` is a code, no number of a thing
-            word = match[1].lower()
-            pattern = _COUNTED_AFTER.format(word=re.escape(word))
-            yield Atom(int(match[2]), path, pattern, (*names, word), "text_numbers")
-    for match in islice(_QUOTED.finditer(text), _ENTRIES):
-        before = re.search(r"([A-Za-z]\w*)[ :=]+$", text[: match.start()][-40:])
-        word = before[1].lower() if before else ""
-        pattern = _QUOTED_AFTER.format(word=re.escape(word)) if word else _ANY_QUOTED
-        yield Atom(match[2], path, pattern, (*names, word or "quoted"), "text_quoted")

@@ -8,7 +8,7 @@ from typing import Any
 
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.generation.tools.probing.openers import find_opener
-from pytest_agentbench.generation.tools.probing.refusals import lesson_of, shared_words
+from pytest_agentbench.generation.tools.probing.refusals import lesson_of
 from pytest_agentbench.generation.tools.probing.replay import ReplayLog
 from pytest_agentbench.generation.tools.probing.schema_values import fits, sibling, stranger
 from pytest_agentbench.generation.tools.probing.schemas import Slot
@@ -132,8 +132,6 @@ class Search:
             known = self._proposals.learnt[tool.name, path]
             known[:0] = [entry for value in values if (entry := (record.world, value)) not in known]
         for path in lesson.blamed[:1]:
-            if (slot := tool.slot(path)) is not None and slot.type == "string" and not names_something(slot):
-                self._proposals.words[tool.name, path] = shared_words(tool, slot, record)
             self._session.named[tool.name, path] += f" {record.judged.reason}"
         if record.verdict == "empty":  # all is right but for what is looked for
             lesson.blamed = [path for path, value in record.values.items() if isinstance(value, str)][:1]

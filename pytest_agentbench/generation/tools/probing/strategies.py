@@ -31,13 +31,11 @@ STRATEGIES: Mapping[str, str] = {
     "declared": "const, default, examples and enum of the schema",
     "refusals": "values that a refusal quotes or lists for the argument",
     "told": "values of the answers of a tool that the argument's description or a refusal of it names",
-    "words": "words that a refusal shares with descriptions, and identifiers in it",
     "results": "values of answers whose names mean the argument",
     "described": "values that the description quotes, lists in brackets, or names for example",
     "usual": "the most usual values by format and name (usual_values.toml)",
     "unlike": "references of answers that stand under other names",
     "conforming": "any value of the declared type",
-    "parts": "short texts that many names hold, for reads that search",
     "blame": "vary the argument alone that the last refusal is about",
     "asked": "add optional arguments that a refusal asks for",
     "nothing": "an answer that made-up values get as well is no content",
@@ -46,8 +44,6 @@ STRATEGIES: Mapping[str, str] = {
     "by_name": "an argument that takes anything is given what bears its own telling name",
     "text_ids": "uuids, hashes and codes in texts",
     "text_paths": "paths, files, addresses and urls in texts",
-    "text_numbers": "numbers of things in texts: `task 7`, `#7`",
-    "text_quoted": "quoted values in texts",
     "text_lines": "lines of texts that are one value",
 }
 """All heuristics of probing and of what it reads as flowing between tools, by name."""
@@ -62,8 +58,6 @@ _MOST = 8
 """Values of one strategy that are tried."""
 _REFERENCES = frozenset({"id", "key", "hash", "reference", "code", "revision", "uri"})
 _PATHS = frozenset({"path", "file", "directory"})
-_PARTS = ("a", "e", "ann", "mar", "ell")
-"""Parts of names: a search by `name` finds somebody by one of them, where a made-up name finds nobody."""
 _EPOCH = re.compile(r"1\d{9}(?:\d{3})?(?:\.\d+)?")
 """Seconds, or milliseconds, since 1970, of the years 2001 to 2033."""
 _TIME = re.compile(
@@ -85,14 +79,11 @@ class Seen:
 
 
 class Proposals:
-    """Gives values for arguments; `learnt` holds what refusals named, by tool and path, with the environment, `words`
-    what they share with descriptions.
-    """
+    """Gives values for arguments; `learnt` holds what refusals named, by tool and path, with the environment."""
 
     def __init__(self, session: ProbeSession) -> None:
         self._session = session
         self.learnt: dict[tuple[str, str], list[tuple[int, Any]]] = defaultdict(list)
-        self.words: dict[tuple[str, str], list[str]] = {}
 
     def of(self, tool: ProbedTool, slot: Slot) -> list[Any]:
         """Give values to try for an argument, the most promising first; hints stay whatever the schema says."""
@@ -111,14 +102,12 @@ class Proposals:
                 "told",
                 lambda: _unlike(slot, [one for one in seen if session.names(tool, slot, one.record.tool)], told=True),
             ),
-            ("words", lambda: self.words.get((tool.name, slot.path), ())),
             ("results", lambda: [one.value for one in seen if one.likeness >= 0.5][:_MOST]),
             ("described", lambda: described(slot, tool.spec.description)),
             ("unlike", lambda: _unlike(slot, seen) if refers else ()),
             ("usual", lambda: usual(slot, session.world.spec.now)),
             ("rows", lambda: self._rows(slot) if tool.is_read else ()),
             ("conforming", lambda: conforming(slot, session.chance(tool, slot))),
-            ("parts", lambda: _PARTS if tool.is_read and slot.type == "string" and not refers else ()),
             ("unlike", lambda: _unlike(slot, seen)),
             ("rows", lambda: self._rows(slot)),
         )
