@@ -176,8 +176,8 @@ def test_an_empty_answer_where_made_up_values_are_refused_joins_two_tools(tmp_pa
     assert ("list_books", "read_shelf") in edges_of(probed(world))
 
 
-def test_a_choice_that_only_words_name_is_found_and_no_key_stands_for_it(tmp_path: Path) -> None:
-    """What a refusal shares with the argument's description is tried; the bill's number is no way of paying it."""
+def test_a_choice_that_a_refusal_names_is_found_and_no_key_stands_for_it(tmp_path: Path) -> None:
+    """What a refusal quotes is tried; the bill's number is no way of paying it."""
     tools = '''
 def list_bills(*, state: dict) -> list[dict]:
     "List the bills."
@@ -191,14 +191,14 @@ def pay_bill(bill_id: str, method: str, *, state: dict) -> dict:
         method: card or transfer
     """
     if method not in ("card", "transfer"):
-        raise ValueError("method must be card or transfer")
+        raise ValueError("method must be 'card' or 'transfer'")
     state["bills"][bill_id]["status"] = f"paid by {method}"
     return {"bill_id": bill_id, "status": "paid"}
 
 def drop_bill(bill_id: str, reason: str, *, state: dict) -> dict:
     "Drop a bill."
     if reason not in ("paid_twice", "wrong_person"):
-        raise ValueError("reason: paid_twice and wrong_person count, nothing else")
+        raise ValueError("reason: 'paid_twice' and 'wrong_person' count, nothing else")
     state["bills"][bill_id]["status"] = "dropped"
     return {"bill_id": bill_id, "status": "dropped"}
 '''

@@ -109,7 +109,7 @@ def write_page(name: str, text: str, *, state: dict) -> str:
     if len(state["taken"]) > 8:
         raise ValueError("too many names are taken")
     state["pages"][name] = text
-    return f"Wrote '{name}'"
+    return name
 
 def read_page(name: str, *, state: dict) -> str:
     "Read a page."

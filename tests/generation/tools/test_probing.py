@@ -80,7 +80,7 @@ def test_arguments_inside_objects_are_probed_where_they_lie() -> None:
 
 
 def test_values_in_prose_flow_with_the_pattern_that_finds_them() -> None:
-    """A number that a sentence names is found again by the pattern of the flow."""
+    """A code that a sentence names is found again by the pattern of the flow."""
     flows = [one for one in cards_of("journal").flows if (one.source, one.target) == ("write_entry", "read_entry")]
 
     assert flows

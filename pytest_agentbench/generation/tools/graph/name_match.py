@@ -84,7 +84,7 @@ def likeness(slot: str, tool: str, found: tuple[str, ...], source: str) -> float
     if "id" in offered and set(wanted) == {"id"}:
         return 0.9 if (set(offered) - GENERIC) & around_wanted else 0.2
     if set(wanted) == {"id"} and set(offered) & around_wanted:
-        return 0.9  # `id` of get_task for what is called `task 7`
+        return 0.9  # `id` of get_task for a field `task`
     rest = set(wanted) - set(offered)
     if len(offered) == 1 and wanted[-1:] == offered and rest and rest <= around_offered:
         return 0.9  # `order name` for the `name` of create_order

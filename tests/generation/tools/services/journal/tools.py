@@ -1,4 +1,4 @@
-"""A journal kept in text, as command-line programs behind MCP servers are: numbers and hashes in prose."""
+"""A journal kept in text, as command-line programs behind MCP servers are: codes and hashes in prose."""
 
 import hashlib
 
@@ -6,9 +6,9 @@ import hashlib
 def write_entry(text: str, tag: str = "", *, state: dict) -> dict:
     """Write an entry."""
     state["count"] += 1
-    number = state["count"]
-    state["entries"][str(number)] = {"text": text, "tag": tag, "done": False}
-    return {"result": f"Entry saved.\nCreated entry {number}."}
+    number = f"E{state['count']}"
+    state["entries"][number] = {"text": text, "tag": tag, "done": False}
+    return {"result": f"Entry saved.\nCreated entry {number}"}
 
 
 def list_entries(tag: str | None = None, *, state: dict) -> dict:
@@ -21,15 +21,15 @@ def list_entries(tag: str | None = None, *, state: dict) -> dict:
     return {"result": "\n".join(rows) or "No entries found."}
 
 
-def read_entry(entry_id: int, *, state: dict) -> dict:
+def read_entry(entry_id: str, *, state: dict) -> dict:
     """Read an entry."""
-    one = state["entries"].get(str(entry_id))
+    one = state["entries"].get(entry_id)
     return {"result": f"text: {one['text']}\ndone: {one['done']}" if one else f"Error: Entry '{entry_id}' not found"}
 
 
-def finish_entry(entry_id: int, *, state: dict) -> dict:
+def finish_entry(entry_id: str, *, state: dict) -> dict:
     """Mark an entry as done."""
-    one = state["entries"].get(str(entry_id))
+    one = state["entries"].get(entry_id)
     if one is None:
         return {"result": f"Error: Entry '{entry_id}' not found"}
     one["done"] = True
@@ -50,7 +50,7 @@ def show_snapshot(revision: str, *, state: dict) -> str:
     found = [key for key in state["snapshots"] if key.startswith(revision) and len(revision) >= 4]
     if not found:
         raise ValueError(f"unknown revision {revision!r}")
-    return f"snapshot with the message {state['snapshots'][found[0]]!r}"
+    return f"snapshot, message of {len(state['snapshots'][found[0]])} characters"
 
 
 def create_label(name: str, *, state: dict) -> str:
@@ -58,12 +58,12 @@ def create_label(name: str, *, state: dict) -> str:
     if name in state["labels"]:
         raise ValueError("there is such a label already")
     state["labels"].append(name)
-    return f"Created label '{name}'"
+    return name
 
 
-def apply_label(entry_id: int, label: str, *, state: dict) -> str:
+def apply_label(entry_id: str, label: str, *, state: dict) -> str:
     """File an entry under a label."""
-    if str(entry_id) not in state["entries"]:
+    if entry_id not in state["entries"]:
         raise ValueError("no such entry")
     if label not in state["labels"]:
         raise ValueError(f"label {label!r} does not exist")
