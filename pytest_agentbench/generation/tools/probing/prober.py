@@ -24,7 +24,7 @@ from pytest_agentbench.generation.tools.probing.session import Budget, ProbedToo
 from pytest_agentbench.generation.tools.world import World
 from pytest_agentbench.llm.protocols import Chat
 
-_VERSION = 4
+_VERSION = 5
 """Of cards: those that an earlier one saved are made anew."""
 
 

@@ -105,7 +105,7 @@ class Search:
 
     def _forget(self) -> None:
         """Try all again: nothing that was refused before a session was open says anything of the values."""
-        for known in (self._tried, self._focus, self._asked, self._proposals.learnt, self._proposals.words):
+        for known in (self._tried, self._focus, self._asked, self._proposals.learnt):
             known.clear()
 
     async def _is_vacuous(self, tool: ProbedTool, record: ProbeRecord) -> bool:
