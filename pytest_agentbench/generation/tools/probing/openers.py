@@ -4,6 +4,7 @@ Nothing of it is handed on. It shows by what it does: calls that were refused wo
 longer refused in the same words. It takes known values only, as a badge and its pin are, and made-up ones are refused.
 """
 
+from collections import defaultdict
 from collections.abc import Sequence
 
 from pytest_agentbench.generation.tools.probing.replay import ReplayLog
@@ -25,7 +26,7 @@ async def find_opener(log: ReplayLog, tool: ProbedTool) -> bool:
         return False
     here = [one for one in session.records if one.world == session.world_number and one.tool != tool.name]
     refused = {one.tool: one for one in reversed(here) if one.verdict in _FAILED}
-    if len(refused) < _LEAST or not await _is_checked(session, tool, record):
+    if not _is_one_refusal(list(refused.values())) or not await _is_checked(session, tool, record):
         return False
     now = {name: await _again(session, one) for name, one in refused.items()}
     works = [name for name, one in now.items() if one is not None and one.ok]
@@ -39,6 +40,16 @@ async def find_opener(log: ReplayLog, tool: ProbedTool) -> bool:
             one.given_up = ""
     await log.restore()
     return True
+
+
+def _is_one_refusal(refused: Sequence[ProbeRecord]) -> bool:
+    """Whether tools that take nothing in common are refused in the same words: *Please sign in first.*"""
+    alike: dict[str, list[ProbeRecord]] = defaultdict(list)
+    for one in refused:
+        alike[_words(one)].append(one)
+    return any(
+        len(some) >= _LEAST and not set.intersection(*(set(one.values) for one in some)) for some in alike.values()
+    )
 
 
 async def find_opened(session: ProbeSession, tools: Sequence[ProbedTool]) -> None:
