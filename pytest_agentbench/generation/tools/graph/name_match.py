@@ -26,6 +26,9 @@ GENERIC = frozenset({
 })  # fmt: skip
 """Words that alone do not say of what: two tools that both have a `name` need not mean the same."""
 
+_MARKS = frozenset({"id", "number"})
+"""Words behind a noun that say that it is told from others by them: what is called `berth` goes into a `berth_no`."""
+
 _VERBS = frozenset({
     "get", "list", "find", "search", "read", "fetch", "create", "add", "update", "delete", "remove", "set", "make",
     "open", "close", "show", "lookup", "by", "of", "the", "a", "for", "to", "from", "in", "and", "or", "new", "all",
@@ -58,8 +61,9 @@ def nouns(*names: str) -> frozenset[str]:
 def likeness(slot: str, tool: str, found: tuple[str, ...], source: str) -> float:
     """Say from 0 to 1 how likely the argument `slot` of `tool` means what `source` calls by the names `found`.
 
-    1: the same telling name. 0.9: an `id` with the same noun. 0.8: the same generic name for the same noun.
-    0.6: a telling word in common. 0.3: the same generic name and no noun to compare.
+    1: the same telling name. 0.9: an `id` or a `number` with the same noun. 0.8: the same generic name for the same
+    noun. 0.6: a telling word in common. 0.3: the same generic name and no noun to compare, or a telling word of what
+    holds the value: `tours.0.ref` for a `tour`.
     """
     steps = [step for step in slot.split(".") if step != "*"] or [slot]
     given = found or ("",)
@@ -74,12 +78,13 @@ def likeness(slot: str, tool: str, found: tuple[str, ...], source: str) -> float
             return 0.3
         return 0.8 if around_wanted & around_offered else 0.2
     shared = telling & set(offered)
-    if "id" in wanted and telling and offered and (set(offered) <= telling or set(offered) == {"id"}):
+    marks = _MARKS.intersection(wanted)
+    if marks and telling and offered and (set(offered) <= telling or set(offered) == marks):
         return 0.9 if set(offered) & telling or telling & around_offered else 0.2
     if "id" in offered and set(wanted) == {"id"}:
         return 0.9 if (set(offered) - GENERIC) & around_wanted else 0.2
     if set(wanted) == {"id"} and set(offered) & around_wanted:
-        return 0.9  # `id` of get_task for what is called `task 7`
+        return 0.9  # `id` of get_task for a field `task`
     rest = set(wanted) - set(offered)
     if len(offered) == 1 and wanted[-1:] == offered and rest and rest <= around_offered:
         return 0.9  # `order name` for the `name` of create_order
@@ -88,7 +93,7 @@ def likeness(slot: str, tool: str, found: tuple[str, ...], source: str) -> float
         return 0.3 if len(heads) == 2 and heads <= GENERIC else 0.6
     if telling & around_offered and not set(offered) - GENERIC:
         return 0.5
-    return 0.0
+    return 0.3 if telling & around_offered else 0.0
 
 
 def bare(tools: Sequence[str]) -> dict[str, str]:
