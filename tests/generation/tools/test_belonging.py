@@ -2,6 +2,9 @@
 
 from pathlib import Path
 
+import yaml
+
+from pytest_agentbench.cli import main
 from pytest_agentbench.core.suite import EnvironmentSpec, StateSpec
 from pytest_agentbench.generation.tools.graph.graph import build_graph, with_repeats, without_repeats
 from pytest_agentbench.generation.tools.graph.taxonomy import build_taxonomy
@@ -116,3 +119,53 @@ def test_what_the_state_is_read_with_is_known() -> None:
 
     assert found == {"crew": ("MT-1", "MT-2")}
     assert asked_for_state(EnvironmentSpec()) == {}
+
+
+FERRY = """
+HOLDERS = {"K-31": ("wren", "acc-9f"), "K-32": ("teal", "acc-2b"), "K-33": ("rook", "acc-5d")}
+TRIPS = {"acc-9f": ["T-401", "T-402"], "acc-2b": ["T-511", "T-512"], "acc-5d": ["T-623", "T-624"]}
+
+def open_session(code: str, word: str) -> dict:
+    "Open a session by code and word."
+    if HOLDERS.get(code, ("", ""))[0] != word:
+        raise LookupError("no such code and word")
+    return {"holder": {"account": {"key": HOLDERS[code][1]}}}
+
+def list_trips(account: str) -> list[dict]:
+    "List the trips of an account."
+    if account not in TRIPS:
+        raise LookupError(f"no account {account}")
+    return [{"trip": trip} for trip in TRIPS[account]]
+
+def show_trip(account: str, trip: str) -> dict:
+    "Show a trip of an account."
+    if trip not in TRIPS.get(account, ()):
+        raise LookupError(f"no trip {trip}")
+    return {"trip": trip, "berth": f"B{trip[-2:]}"}
+"""
+
+
+def test_nobody_identifies_as_one_and_asks_for_the_account_of_another(tmp_path: Path) -> None:
+    """The recipe knows three accounts, and the words of two of their holders."""
+    (tmp_path / "ferry.py").write_text(FERRY)
+    (tmp_path / "agentbench.yaml").write_text(
+        "agent: none:build\nscenarios: [generated/scenarios/*.yaml]\n"
+        "environment:\n  tools: ferry\n  reads: [open_session, list_trips, show_trip]\n"
+        "policies:\n- id: who\n  text: Open a session first.\n"
+        "  rule: {before: {calls: [list_trips, show_trip], first: [open_session]}}\n"
+        "generate: {from: tools, count: 8, seed: 7, "
+        "values: {code: [K-31, K-32], word: [wren, teal], account: [acc-9f, acc-2b, acc-5d]}}\n"
+    )
+
+    main(["generate", str(tmp_path / "agentbench.yaml")])
+
+    told = [(one["expect"], one["knows"]) for one in map(yaml.safe_load, _texts(tmp_path))]
+    accounts = {"K-31": "acc-9f", "K-32": "acc-2b"}
+    assert len(told) > 3
+    for calls, knows in told:
+        made = [call["arguments"] for call in calls]
+        assert {one["account"] for one in made if "account" in one} <= {accounts[knows["code"]]}
+
+
+def _texts(folder: Path) -> list[str]:
+    return [file.read_text() for file in folder.glob("generated/scenarios/*.yaml")]

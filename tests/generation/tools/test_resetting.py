@@ -78,7 +78,7 @@ def test_what_is_not_called_is_told_with_what_would_open_anew(
     assert "If they may be called all the same, write: generate: {allow_writes: true}" in told
 
 
-SHARED = '''
+SHARED = """
 import json, sys
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
@@ -106,7 +106,7 @@ class Visits(BaseHTTPRequestHandler):
 
 
 HTTPServer(("127.0.0.1", int(sys.argv[1])), Visits).serve_forever()
-'''
+"""
 
 
 def test_a_service_that_all_runs_share_is_asked_by_one_at_a_time(tmp_path: Path) -> None:

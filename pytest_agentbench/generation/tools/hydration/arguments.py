@@ -145,6 +145,20 @@ def about_the_same(lookup: Option, tool: str, call: Option, caller: str) -> Opti
     return Option(parts, lookup.entry, lookup.whole if is_kept else None)
 
 
+def is_of_another(lookup: CallRecord, caller: Card, call: Option, taxonomy: Taxonomy) -> bool:
+    """Whether what a lookup finds by values of its own is none of what a call takes of it.
+
+    `sign_in(code="K-2")` gives account 2, and the call is about account 4.
+    """
+    own = read_slots(dict(lookup.arguments)).values()
+    if any(is_same_value(one, part.value) for one in own for part in call.parts.values()):
+        return False
+    rows = handed_on(taxonomy, lookup.tool, lookup.result, caller)
+    given = read_slots(dict(rows[0].arguments)) if len(rows) == 1 else {}
+    compared = [(value, call.parts[path].value) for path, value in given.items() if path in call.parts]
+    return bool(compared) and not any(is_same_value(*pair) for pair in compared)
+
+
 def _is_same_thing(path: str, tool: str, other: str, caller: str) -> bool:
     """Whether arguments of two tools mean one thing: `room_id` and a bare `id` of `show_room` do."""
     name, called = name_of(path), name_of(other)

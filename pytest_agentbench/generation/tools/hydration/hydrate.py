@@ -10,20 +10,13 @@ from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any, Final
 
-from pytest_agentbench.core.json_values import JsonValue, to_json
+from pytest_agentbench.core.json_values import JsonValue
 from pytest_agentbench.core.spoken import says
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.generation.draft import Turn, Wanted
 from pytest_agentbench.generation.owned_rows import CallRecord
-from pytest_agentbench.generation.ownership import (
-    About,
-    Ownership,
-    conflicts,
-    mixed_owners,
-    ownership_of,
-    people_of,
-)
+from pytest_agentbench.generation.ownership import About, Ownership, conflicts, people_of
 from pytest_agentbench.generation.tools.data_types import Card, PoolEntry, Walk
 from pytest_agentbench.generation.tools.flows import connecting, handed_on
 from pytest_agentbench.generation.tools.hydration.arguments import (
@@ -31,6 +24,7 @@ from pytest_agentbench.generation.tools.hydration.arguments import (
     Executed,
     Option,
     about_the_same,
+    is_of_another,
     of_entry,
     options_of,
     recalled,
@@ -166,16 +160,10 @@ class Attempt:
         return self.turns
 
     def check_owner(self) -> None:
-        """Raise `HydrationError` where the calls are about the affairs of two people, by all verified calls or by the
-        state and these calls alone, as acceptance has it.
-        """
-        calls, state = [one.record for one in self.made], self.stock.state
-        before = [replace(one, result=None) if one.writes else one for one in calls]
-        alone = [ownership_of([to_json(state)], before)] if state is not None else []
-        for known in (self.stock.ownership, *alone):
-            for place, why in mixed_owners(known, calls):
-                self.memory.barren(place, self.made[place])
-                raise HydrationError(TWO_PEOPLE, why)
+        """Raise `HydrationError` where the calls are about the affairs of two people."""
+        for place, why in self.stock.mixed([one.record for one in self.made]):
+            self.memory.barren(place, self.made[place])
+            raise HydrationError(TWO_PEOPLE, why)
 
     async def _play(self, cards: Sequence[Card], *, fails: bool) -> None:
         """Make the calls of a turn; where reads lead nowhere others are made in their place."""
@@ -421,7 +409,8 @@ class Attempt:
         for _ in range(_NEEDED + 1):
             names = next(self.stock.rules.needed(card.tool, option.arguments, self.made), None)
             if names is None:
-                return True
+                proofs = self.stock.rules.proofs(card.tool, option.arguments, self.made)
+                return not any(is_of_another(one, card, option, self.stock.taxonomy) for one in proofs)
             if deep >= _NEEDED or not await self._first_of(names, card, option, deep):
                 return False
         return False
@@ -464,7 +453,8 @@ class Attempt:
 
     async def _call(self, card: Card, arguments: dict[str, Any], *, fails: bool) -> Answer | None:
         """Make a call; None where it is not answered as the draft needs it, or a change leaves all as it was."""
-        watched = await self._watch(card).call(self.opened, card, arguments)
+        watch = self.stock.watch(self.stock.session(self.made)) if card.tool in self.stock.visible else Watch()
+        watched = await watch.call(self.opened, card, arguments)
         answer = watched.answer
         is_void = watched.changed is False or (card.writes is True and answer.wrote is False)
         verdict = judge(answer).verdict
@@ -479,9 +469,6 @@ class Attempt:
         if card.writes is not False and answer.wrote is not False and not is_void:
             raise HydrationError(CHANGE_FAILS, f"{card.tool}: {detail}")  # who knows what it left
         return None
-
-    def _watch(self, card: Card) -> Watch:
-        return self.stock.watch(self.stock.session(self.made)) if card.tool in self.stock.visible else Watch()
 
     async def wanted(self) -> tuple[Wanted, ...]:
         """Give what the user asks to be told of the last answer, if anything: what stays as it is, and is new.

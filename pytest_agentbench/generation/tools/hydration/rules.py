@@ -21,6 +21,7 @@ from pytest_agentbench.core.tool import ToolCall, ToolResult, Toolset
 from pytest_agentbench.core.transcript import Message, Transcript
 from pytest_agentbench.generation.accept import script_of
 from pytest_agentbench.generation.draft import Draft, PlannedCall
+from pytest_agentbench.generation.owned_rows import CallRecord
 from pytest_agentbench.generation.tools.hydration.arguments import Executed
 from pytest_agentbench.simulation.transcript_builder import result_message
 from pytest_agentbench.suites.scenario_form import form_to_scenario
@@ -46,6 +47,11 @@ class SuiteRules:
         called = {one.card.tool for one in made}
         call = ToolCall(name=tool, arguments=dict(arguments))
         return (names for names in self._rules.before(call) if called.isdisjoint(names))
+
+    def proofs(self, tool: str, arguments: Mapping[str, JsonValue], made: Sequence[Executed]) -> list[CallRecord]:
+        """Give the calls that rules want before a call, and that were made."""
+        first = {name for names in self.needed(tool, arguments, ()) for name in names}
+        return [one.record for one in made if one.card.tool in first]
 
     def confirms(self, call: PlannedCall) -> bool:
         """Whether a planned call needs the user's yes."""

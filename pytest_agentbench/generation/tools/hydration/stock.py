@@ -5,15 +5,15 @@ change nothing and count only by what is taken from them.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from pytest_agentbench.core.json_values import JsonValue
+from pytest_agentbench.core.json_values import JsonValue, to_json
 from pytest_agentbench.core.state import State
 from pytest_agentbench.generation.draft import Draft, Reason, Turn
 from pytest_agentbench.generation.owned_rows import CallRecord
-from pytest_agentbench.generation.ownership import Ownership, conflicts, ownership_of
+from pytest_agentbench.generation.ownership import Ownership, conflicts, mixed_owners, ownership_of
 from pytest_agentbench.generation.tools.data_types import (
     Card,
     Cards,
@@ -138,6 +138,15 @@ class Stock:
         return ownership_of(
             [self.state], [replace(one, result=None) if one.writes or entry.after else one for entry, one in entries]
         )
+
+    def mixed(self, calls: Sequence[CallRecord]) -> Iterator[tuple[int, str]]:
+        """Yield the calls about another one than those before, with the reason: by all verified calls, and by the state
+        and these calls alone, as acceptance has it.
+        """
+        before = [replace(one, result=None) if one.writes else one for one in calls]
+        alone = [ownership_of([to_json(self.state)], before)] if self.state is not None else []
+        for known in (self.ownership, *alone):
+            yield from mixed_owners(known, calls)
 
     def record(self, entry: PoolEntry) -> CallRecord:
         """Give a verified call as it counts for ownership."""
