@@ -326,6 +326,11 @@ class Loss(Model):
     reason: str
     detail: str = ""
 
+    @property
+    def is_unwanted(self) -> bool:
+        """Whether a model found that nobody would ask for this, in whatever words."""
+        return self.reason in ("absurd", "cut to nothing", "implausible")
+
 
 class LostError(Exception):
     """A draft became no scenario: at which stage, and why."""

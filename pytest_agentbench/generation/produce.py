@@ -113,7 +113,9 @@ class Production:
         files = [self._file(draft) for draft in report.accepted]
         report.scenarios = sum(len(one.forms) for one in files)
         is_whole = bool(files) and self.replaces is None  # else those of earlier sessions, and their log, stay
-        report.saved = self.store.save_scenarios(files, review=self._recipe.review, whole=is_whole)
+        named = self.replaces or {}
+        refused = [named[one.draft] for one in report.losses if one.draft in named and one.is_unwanted]
+        report.saved = self.store.save_scenarios(files, review=self._recipe.review, whole=is_whole, refused=refused)
         if is_whole:
             self.store.finish(log)
         elif self.replaces is None:

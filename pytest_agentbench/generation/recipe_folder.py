@@ -128,17 +128,22 @@ class Store:
         return sum(_state(file) == "open" for file in (self.path / SCENARIOS).glob("*.yaml"))
 
     def save_scenarios(
-        self, files: Iterable[ScenarioFile], *, review: ReviewMode = "pending", whole: bool = True
+        self,
+        files: Iterable[ScenarioFile],
+        *,
+        review: ReviewMode = "pending",
+        whole: bool = True,
+        refused: Iterable[str] = (),
     ) -> Saved:
         """Write a file for each draft (all of its personas), as pending unless `review` is off, and remove others.
 
         A file that somebody else wrote, and one with a reviewer's decision in it, is left as it is. Where this is not
-        the `whole` folder, only the files go that a file written stands for.
+        the `whole` folder, only the files go that a file written stands for, and those that were `refused`.
         """
         folder = self.path / SCENARIOS
         folder.mkdir(parents=True, exist_ok=True)
         found: dict[str, list[Path]] = {"written": [], "kept": [], "foreign": [], "removed": []}
-        gone: set[str] = set()
+        gone = set(refused)
         for one in files:
             file = folder / f"{one.name}.yaml"
             state = _state(file)

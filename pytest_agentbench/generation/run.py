@@ -20,6 +20,7 @@ from pytest_agentbench.core.names import count
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.suite import GenerateSpec, Suite
 from pytest_agentbench.core.tool import Toolset
+from pytest_agentbench.environment.mcp_server import end_servers_after
 from pytest_agentbench.environment.toolset import load_toolset
 from pytest_agentbench.generation.assemble import scenario_id
 from pytest_agentbench.generation.draft import Draft, Loss
@@ -84,7 +85,7 @@ def generate(asked: Asked, *, environ: Mapping[str, str], told: Told) -> Outcome
             finally:
                 await models.close()
 
-        return asyncio.run(run())
+        return asyncio.run(end_servers_after(run()))
 
 
 def read(asked: Asked, *, environ: Mapping[str, str]) -> tuple[Suite, Toolset]:
@@ -238,9 +239,15 @@ async def reword(
     report = await production.run()
     for draft in report.accepted:
         records[draft.id] = records[draft.id].model_copy(update={"draft": draft})
+    unwanted = [loss for loss in report.losses if loss.is_unwanted]
+    for loss in unwanted:
+        records[loss.draft] = records[loss.draft].model_copy(update={"draft": None, "loss": loss})
     store.drafts.write(store.drafts.made_from, records.values())
     store.reworded.path.unlink(missing_ok=True)
-    worded = len(report.accepted)
-    report = replace(report, lines=(f"{worded} reworded; {len(plain) - worded} keep their plain words",))
+    worded, left = len(report.accepted), len(stored) - len(unwanted)
+    line = f"{worded} reworded; {len(plain) - worded - len(unwanted)} keep their plain words"
+    if unwanted:
+        line += f"; {len(unwanted)} removed: nobody would ask for this"
+    report = replace(report, lines=(line,))
     store.save_report(document_of(report))
-    return Outcome(lines=tuple(lines_of(report)), accepted=len(stored), wanted=len(stored))
+    return Outcome(lines=tuple(lines_of(report)), accepted=left, wanted=len(stored))

@@ -40,10 +40,11 @@ BETTER = [LINES[1][0], "I'd like 3 more weeks with the second of those."]
 ODD = {"line": 2, "why": "Nobody keeps a book for somebody else."}
 
 
-def answer(request: ModelRequest, *, spoilt: bool = False, odd: Sequence[str] = ()) -> str:
+def answer(request: ModelRequest, *, spoilt: bool = False, absurd: str = "", odd: Sequence[str] = ()) -> str:
     """Play writer and critic: word the two drafts well, or say a number from nowhere; find the writes.
 
-    With `odd` the critic finds the second line of the first draft odd, and these are what the writer makes of it.
+    With `odd` the critic finds the second line of the first draft odd, and these are what the writer makes of it;
+    `absurd` is what the writer says of the second one.
     """
     data = str(request.messages[-1]["content"])
     if "must_say" not in data:
@@ -70,7 +71,14 @@ def answer(request: ModelRequest, *, spoilt: bool = False, odd: Sequence[str] = 
     if spoilt:
         lines = [f"{line} It is about L777." for line in lines]
     return json.dumps(
-        {"absurd": "", "person": "", "first": 1, "last": len(lines), "lines": lines, "personas": [persona]}
+        {
+            "absurd": absurd if len(lines) == 1 else "",
+            "person": "",
+            "first": 1,
+            "last": len(lines),
+            "lines": lines,
+            "personas": [persona],
+        }
     )
 
 
@@ -160,6 +168,19 @@ def test_what_the_model_cannot_word_keeps_its_plain_words(tmp_path: Path) -> Non
     assert "0 reworded; 2 keep their plain words" in outcome.lines
     assert {draft.worded_by for draft in stored(suite).values()} == {"plain"}
     assert len(list((suite.generate.out / "scenarios").iterdir())) == 2
+
+
+def test_what_nobody_would_ask_for_is_removed(tmp_path: Path) -> None:
+    """A scenario that the writer calls absurd does not stay in plain words."""
+    suite = suite_of(tmp_path, "library")
+    produce(suite, two(suite))
+
+    outcome = run(suite, absurd="Nobody asks a library for a balance.")
+
+    assert "1 reworded; 0 keep their plain words; 1 removed: nobody would ask for this" in outcome.lines
+    assert set(stored(suite)) == {"d1"}
+    assert [file.stem for file in (suite.generate.out / "scenarios").iterdir()] == ["renew-loan-d1"]
+    assert (outcome.accepted, outcome.wanted) == (1, 2)
 
 
 def files_of(suite: Suite) -> dict[str, bytes]:
