@@ -88,8 +88,10 @@ T = TypeVar("T")
 _TAIL = 4_000
 """Characters at the end of what a server wrote to its standard error that are looked at."""
 
-_GOODBYE = 5.0
-"""Seconds that closing a connection may take; what is left of it then is cancelled."""
+_GOODBYE = 10.0
+"""Seconds that closing a connection may take, more than the SDK gives a process to end before it kills it; what is left
+of it then is cancelled.
+"""
 
 
 class Connection:
@@ -164,7 +166,8 @@ class Connection:
         if owner is not None and not owner.done():
             if self._open_succeeded():
                 await asyncio.wait([owner], timeout=_GOODBYE)
-            owner.cancel()
+            if not owner.cancelling():  # where the loop ends it: a second time would break off its ending, for good
+                owner.cancel()
             await asyncio.wait([owner], timeout=_GOODBYE)
         if self._open.done() and not self._open.cancelled():
             self._open.exception()  # seen
@@ -306,6 +309,14 @@ class Ahead:
 
 _AHEAD = PerLoop(Ahead.aclose)
 """Servers that are started ahead: they outlive the gate of the run that asked for the first one."""
+
+
+async def end_servers_after(work: Coroutine[Any, Any, T]) -> T:
+    """Await the work of a loop, then end what was started ahead, before the loop cuts off what is still starting."""
+    try:
+        return await work
+    finally:
+        await _AHEAD.close()
 
 
 class McpTools:

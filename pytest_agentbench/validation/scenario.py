@@ -25,6 +25,7 @@ from pytest_agentbench.core.verdict import Verdict
 from pytest_agentbench.environment.call_replay import failure_text, prepare
 from pytest_agentbench.environment.isolation import IsolationGate
 from pytest_agentbench.environment.kinds import ask_for_kinds, unknown_kinds
+from pytest_agentbench.environment.mcp_server import end_servers_after
 from pytest_agentbench.environment.state_access import HungError
 from pytest_agentbench.environment.toolset import drift, load_toolset, real_toolset, remote_parts
 from pytest_agentbench.runs.expected_state import ExpectedStates
@@ -357,7 +358,7 @@ def validate(
     chosen = _chosen(suite, only)
     with tempfile.TemporaryDirectory(prefix="agentbench-") as directory:
         shared = Shared(isolation=IsolationGate(Path(directory), starts_ahead=True), now=now, seed=seed, mutate=mutate)
-        scenarios = asyncio.run(_validated(suite, chosen, toolset, shared, told))
+        scenarios = asyncio.run(end_servers_after(_validated(suite, chosen, toolset, shared, told)))
     misspelt, every = (() if only else tuple(_unseen(suite, toolset, shared, is_open=one)) for one in (True, False))
     unfit = () if only else (*misspelt, *map(str, unfit_states(suite, shared.states)))
     unseen = tuple(one for one in every if one not in unfit)
