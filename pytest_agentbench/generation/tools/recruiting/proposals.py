@@ -351,6 +351,8 @@ def slips(arguments: Mapping[str, JsonValue]) -> Iterator[Arguments]:
 
 def _slip(value: str) -> str | None:
     if is_name(value) and len(value) >= _SHORTEST:
+        if value.islower():  # `booked` is a status, which is read for what it is: nobody misses anything by *bookde*
+            return None
         for place in range(len(value) - 2, 0, -1):
             left, right = value[place], value[place + 1]
             if left.isalpha() and right.isalpha() and left.lower() != right.lower() and left.islower():
