@@ -197,7 +197,8 @@ def rows_of(scenario: Scenario, state: State) -> tuple[list[Row], list[Row]]:
     """Give the rows that a scenario starts from, and those that there is no room for.
 
     Those are its own and what the state holds of its expected calls, of what is to be told and of its user; what
-    holds most of these values is first. What many rows share with the user, such as a town, tells nothing.
+    holds most of these values is first. What many rows share with the user, such as a town, tells nothing; what only
+    names a row that is shown, as all bookings of a person do, is named.
     """
     initial = scenario.task.initial_state
     data = (initial.initialization_data or {}) if initial else {}
@@ -217,8 +218,12 @@ def rows_of(scenario: Scenario, state: State) -> tuple[list[Row], list[Row]]:
     # rows of others hold the same number of hours: where a text tells whose it is, a number tells nothing
     telling = [any(isinstance(value, str) for value in one) for one in held]
     counts = [told or not any(telling) for told in telling]
-    shown = [rows[at] for at in ranked if (scores[at] and counts[at]) or at < len(own)]
-    return shown[:MOST_ROWS], shown[MOST_ROWS:]
+    shown = [at for at in ranked if (scores[at] and counts[at]) or at < len(own)]
+    keys = {rows[at].key for at in shown}
+    full = [at for at in shown if at < len(own) or rows[at].key in held[at] or not held[at] <= keys]
+    brief = [rows[at] for at in shown if at not in full]
+    shown_rows = [rows[at] for at in full]
+    return shown_rows[:MOST_ROWS], [*shown_rows[MOST_ROWS:], *brief]
 
 
 def rows_with_owners(scenario: Scenario, state: State) -> State:

@@ -118,15 +118,14 @@ def _state(one: Reviewed) -> str:
 def _facts(scenario: Scenario, around: Surroundings) -> Iterable[str]:
     user = scenario.task.user_scenario
     persona = (user.persona if user is not None else None) or ""
-    if persona:
+    said = " ".join(line.words for line in scenario.says)
+    if persona and not said:  # else its lines say what a reviewer judges
         yield f"persona: {persona}"
-    if more := {name: value for name, value in scenario.knows.items() if _plain(value) not in persona}:
+    if more := {name: value for name, value in scenario.knows.items() if _plain(value) not in (said or persona)}:
         held = [value for row in rows_of(scenario, around.state)[0] for value in (row.key, *row.values.values())]
-        rest = {name: value for name, value in more.items() if value not in held}
-        of_rows = ", ".join(name for name in more if name not in rest)
-        known = "; ".join(filter(None, (_pairs(rest), of_rows and f"{of_rows} (as in the rows below)")))
-        yield f"knows{' besides' if len(more) < len(scenario.knows) else ''}: {known}"
-    if scenario.unknown:
+        if rest := {name: value for name, value in more.items() if value not in held}:  # the rows stand below
+            yield f"knows{' besides' if len(rest) < len(scenario.knows) else ''}: {_pairs(rest)}"
+    if scenario.unknown and not said:
         yield f"does not know: {', '.join(scenario.unknown)}"
     owner = scenario.provenance.get("owner")
     if isinstance(owner, Mapping) and owner:
@@ -196,7 +195,7 @@ def _wrong(scenario: Scenario) -> Iterable[str]:
     if len(listed) > MOST_WRONG:
         yield f"and {len(listed) - MOST_WRONG} more"
     if not listed:
-        yield "an agent that does nothing, and one that repeats what the user says: both failed before it was written"
+        yield "nothing is done; what the user says is repeated"
     decided = scenario.provenance.get("decided_by")
     broken = {run.get("policy") for run in listed}
     if isinstance(decided, Mapping):
