@@ -36,7 +36,6 @@ STRATEGIES: Mapping[str, str] = {
     "usual": "the most usual values by format and name (usual_values.toml)",
     "unlike": "references of answers that stand under other names",
     "conforming": "any value of the declared type",
-    "parts": "short texts that many names hold, for reads that search",
     "blame": "vary the argument alone that the last refusal is about",
     "asked": "add optional arguments that a refusal asks for",
     "nothing": "an answer that made-up values get as well is no content",
@@ -59,8 +58,6 @@ _MOST = 8
 """Values of one strategy that are tried."""
 _REFERENCES = frozenset({"id", "key", "hash", "reference", "code", "revision", "uri"})
 _PATHS = frozenset({"path", "file", "directory"})
-_PARTS = ("a", "e", "ann", "mar", "ell")
-"""Parts of names: a search by `name` finds somebody by one of them, where a made-up name finds nobody."""
 _EPOCH = re.compile(r"1\d{9}(?:\d{3})?(?:\.\d+)?")
 """Seconds, or milliseconds, since 1970, of the years 2001 to 2033."""
 _TIME = re.compile(
@@ -111,7 +108,6 @@ class Proposals:
             ("usual", lambda: usual(slot, session.world.spec.now)),
             ("rows", lambda: self._rows(slot) if tool.is_read else ()),
             ("conforming", lambda: conforming(slot, session.chance(tool, slot))),
-            ("parts", lambda: _PARTS if tool.is_read and slot.type == "string" and not refers else ()),
             ("unlike", lambda: _unlike(slot, seen)),
             ("rows", lambda: self._rows(slot)),
         )
