@@ -57,5 +57,5 @@ def test_a_model_weighs_what_follows(probed: Path) -> None:
     assert graph is not None
     rows = {(edge.source, edge.target): edge.weight for edge in graph.edges}
     assert graph.weights == "prompting"
-    assert rows["Run_Conversation", "find_flights"] == pytest.approx(0.38)
-    assert rows["find_flights", "get_fare"] == pytest.approx(0.42)
+    assert rows["Run_Conversation", "find_flights"] == pytest.approx(0.41)
+    assert rows["find_flights", "get_fare"] == pytest.approx(0.44)
