@@ -313,10 +313,9 @@ _AHEAD = PerLoop(Ahead.aclose)
 
 async def end_servers_after(work: Coroutine[Any, Any, T]) -> T:
     """Await the work of a loop, then end what was started ahead, before the loop cuts off what is still starting."""
-    try:
-        return await work
-    finally:
-        await _AHEAD.close()
+    done = await work  # what breaks off is told at once, and the loop ends the rest
+    await _AHEAD.close()
+    return done
 
 
 class McpTools:

@@ -97,6 +97,12 @@ def _are_alike(rows: Sequence[JsonValue]) -> bool:
     return len(fields) == len(rows) > 0 and bool(set.intersection(*fields))
 
 
+def _are_things(record: Mapping[str, JsonValue]) -> bool:
+    """Whether a record holds things by their keys, of which none is a part of it; parts may all have an `id`."""
+    fields = [set(item) for item in record.values() if isinstance(item, Mapping)]
+    return len(fields) == len(record) > 1 and bool(set.intersection(*fields) - {"id"})
+
+
 def _alone(value: JsonValue, thing: str) -> Iterator[JsonValue]:
     """Yield the plain value that is the only one of a list called like a thing: `open_jobs: [J7]`, `jobs_left`."""
     if isinstance(value, Mapping):
@@ -135,19 +141,21 @@ def fields_of(record: Mapping[str, JsonValue], around: str = "") -> Iterator[tup
 
     The `id` within a `trainee` is an *id* and a *trainee id*.
     """
+    apart = _are_things(record)
     for name, item in record.items():
         if isinstance(item, Mapping):
-            yield from fields_of(item, str(name))
+            yield from fields_of(item, str(name)) if not apart else ()
         elif not isinstance(item, list):
             yield {words_of(str(name)), words_of(f"{around} {name}")}, item
 
 
 def _lists_of(record: Mapping[str, JsonValue]) -> Iterator[JsonValue]:
+    apart = _are_things(record)
     for item in record.values():
-        if isinstance(item, Mapping):
-            yield from _lists_of(item)
-        elif isinstance(item, list):
+        if isinstance(item, list) or apart:
             yield item
+        elif isinstance(item, Mapping):
+            yield from _lists_of(item)
 
 
 def distinct(values: Iterable[JsonValue]) -> list[JsonValue]:

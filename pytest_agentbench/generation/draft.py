@@ -329,7 +329,7 @@ class Loss(Model):
     @property
     def is_unwanted(self) -> bool:
         """Whether a model found that nobody would ask for this, in whatever words."""
-        return self.reason in ("absurd", "cut to nothing", "implausible")
+        return self.reason == "absurd"
 
 
 class LostError(Exception):

@@ -57,7 +57,8 @@ class Production:
 
     `wanted` None takes the recipe's count. `today` is the date that expectations may not be near, `state` the initial
     state where it can be read. Where a model plays the `critic`, it decides in the blind solver's place. `replaces`
-    names, by their drafts, the files that its own stand for, and all others stay; `log` is then the caller's affair.
+    names, by their drafts, the files that its own stand for. All others stay, but those of drafts that a model calls
+    absurd, where it words at least one; `log` is then the caller's affair.
     None: its files stand for all of earlier sessions, where at least one draft is accepted. `at_once` drafts are
     worked on at the same time without a model.
     """
@@ -113,7 +114,7 @@ class Production:
         files = [self._file(draft) for draft in report.accepted]
         report.scenarios = sum(len(one.forms) for one in files)
         is_whole = bool(files) and self.replaces is None  # else those of earlier sessions, and their log, stay
-        named = self.replaces or {}
+        named = self.replaces if self.replaces and report.accepted else {}
         refused = [named[one.draft] for one in report.losses if one.draft in named and one.is_unwanted]
         report.saved = self.store.save_scenarios(files, review=self._recipe.review, whole=is_whole, refused=refused)
         if is_whole:

@@ -221,9 +221,8 @@ def rows_of(scenario: Scenario, state: State) -> tuple[list[Row], list[Row]]:
     shown = [at for at in ranked if (scores[at] and counts[at]) or at < len(own)]
     keys = {rows[at].key for at in shown}
     full = [at for at in shown if at < len(own) or rows[at].key in held[at] or not held[at] <= keys]
-    brief = [rows[at] for at in shown if at not in full]
-    shown_rows = [rows[at] for at in full]
-    return shown_rows[:MOST_ROWS], [*shown_rows[MOST_ROWS:], *brief]
+    given, kept = [rows[at] for at in full], set(full)
+    return given[:MOST_ROWS], [*given[MOST_ROWS:], *(rows[at] for at in shown if at not in kept)]
 
 
 def rows_with_owners(scenario: Scenario, state: State) -> State:

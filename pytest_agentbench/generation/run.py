@@ -1,8 +1,9 @@
 """A recipe run from a file: the suite read, its models reached and recorded, the pipeline of its source started.
 
-`--reword` has the recipe's model word what plain phrases worded: calls, values and rows stay, each scenario is guarded,
-criticised and accepted anew. One that the model cannot word, or that its critic refuses, keeps its file as it is; so
-does one that a person wrote or reviewed. A rewording that is broken off changes nothing, and goes on from its own log.
+`--reword` has the recipe's model word what plain phrases worded: calls, values and rows stay, each scenario is
+guarded, criticised and accepted anew. One that the model cannot word, or that its critic refuses, keeps its file as
+it is; one that it calls absurd goes, where it words others. What a person wrote or reviewed stays. A rewording that
+is broken off changes nothing, and goes on from its own log.
 """
 
 import asyncio
@@ -239,7 +240,8 @@ async def reword(
     report = await production.run()
     for draft in report.accepted:
         records[draft.id] = records[draft.id].model_copy(update={"draft": draft})
-    unwanted = [loss for loss in report.losses if loss.is_unwanted]
+    gone = {draft.id for draft in plain if store.state_of(scenario_id(draft)) == "absent"}
+    unwanted = [loss for loss in report.losses if loss.draft in gone]
     for loss in unwanted:
         records[loss.draft] = records[loss.draft].model_copy(update={"draft": None, "loss": loss})
     store.drafts.write(store.drafts.made_from, records.values())

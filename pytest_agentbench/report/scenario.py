@@ -8,6 +8,7 @@ from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.json_values import JsonValue, to_json
 from pytest_agentbench.core.names import count
 from pytest_agentbench.core.scenario import ExpectedCall, Scenario
+from pytest_agentbench.core.spoken import says
 from pytest_agentbench.core.text import printable
 from pytest_agentbench.generation.review import Reviewed, Row, Surroundings, rows_of
 from pytest_agentbench.report.table import Glyphs, cells, wrap
@@ -121,7 +122,7 @@ def _facts(scenario: Scenario, around: Surroundings) -> Iterable[str]:
     said = " ".join(line.words for line in scenario.says)
     if persona and not said:  # else its lines say what a reviewer judges
         yield f"persona: {persona}"
-    if more := {name: value for name, value in scenario.knows.items() if _plain(value) not in (said or persona)}:
+    if more := {name: value for name, value in scenario.knows.items() if not says(_plain(value), said or persona)}:
         held = [value for row in rows_of(scenario, around.state)[0] for value in (row.key, *row.values.values())]
         if rest := {name: value for name, value in more.items() if value not in held}:  # the rows stand below
             yield f"knows{' besides' if len(rest) < len(scenario.knows) else ''}: {_pairs(rest)}"

@@ -183,6 +183,17 @@ def test_what_nobody_would_ask_for_is_removed(tmp_path: Path) -> None:
     assert (outcome.accepted, outcome.wanted) == (1, 2)
 
 
+def test_a_model_that_calls_all_absurd_removes_nothing(tmp_path: Path) -> None:
+    suite = suite_of(tmp_path, "library")
+    produce(suite, two(suite)[1:])
+
+    outcome = run(suite, absurd="Nobody asks a library for a balance.")
+
+    assert "0 reworded; 1 keep their plain words" in outcome.lines
+    assert set(stored(suite)) == {"d2"}
+    assert len(list((suite.generate.out / "scenarios").iterdir())) == 1
+
+
 def files_of(suite: Suite) -> dict[str, bytes]:
     """Give the drafts and the scenario files of a recipe."""
     folder = suite.generate.out

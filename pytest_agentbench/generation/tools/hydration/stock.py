@@ -175,7 +175,8 @@ class Stock:
 
     def watch(self, session: str) -> Watch:
         """Give what tells in a session whether a change did anything."""
-        return self._watches.setdefault(session, watch_of(self.pool.of_session(session), self.cards))
+        calls = (one for one in self.pool.of_session(session).entries if one.tool not in self.openers)
+        return self._watches.setdefault(session, watch_of(Pool(entries=tuple(calls)), self.cards))
 
     @cached_property
     def _watches(self) -> dict[str, Watch]:

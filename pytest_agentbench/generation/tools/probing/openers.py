@@ -5,7 +5,7 @@ longer refused in the same words. It takes known values only, as a badge and its
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from pytest_agentbench.generation.tools.probing.replay import ReplayLog
 from pytest_agentbench.generation.tools.probing.schema_values import stranger
@@ -13,6 +13,8 @@ from pytest_agentbench.generation.tools.probing.session import ProbedTool, Probe
 
 _LEAST = 2
 """Tools that a call opens, from which it opens a session."""
+_TRIED, _MOST = 4, 6
+"""Refused tools that are called again, and calls of which it is found out whether they open a session."""
 _FAILED = ("refused", "broken", "environment")
 
 
@@ -25,31 +27,41 @@ async def find_opener(log: ReplayLog, tool: ProbedTool) -> bool:
     if session.opener is not None or record is None or not record.values or not log.can_restore:
         return False
     here = [one for one in session.records if one.world == session.world_number and one.tool != tool.name]
-    refused = {one.tool: one for one in reversed(here) if one.verdict in _FAILED}
-    if not _is_one_refusal(list(refused.values())) or not await _is_checked(session, tool, record):
+    latest = {one.tool: one for one in reversed(here) if one.verdict in _FAILED}
+    refused = {one.tool: one for one in _of_one_refusal(list(latest.values()))[:_TRIED]}
+    if not refused or session.openers_tried >= _MOST:
+        return False
+    session.openers_tried += 1
+    if await _opens(session, tool, record, refused):
+        for one in session.tools.values():
+            if one is not tool and one.base is None:
+                one.records.clear()
+                one.given_up = ""
+    await log.restore()
+    return session.opener is not None
+
+
+async def _opens(
+    session: ProbeSession, tool: ProbedTool, record: ProbeRecord, refused: Mapping[str, ProbeRecord]
+) -> bool:
+    """Whether calls that were refused work after a call, which takes known values alone."""
+    if not await _is_checked(session, tool, record):
         return False
     now = {name: await _again(session, one) for name, one in refused.items()}
     works = [name for name, one in now.items() if one is not None and one.ok]
     words = {_words(refused[name]) for name in works}
     opened = {name for name, one in now.items() if one and _words(refused[name]) in words and _words(one) not in words}
-    if len(opened) < _LEAST or not await _is_cause(session, record, refused[works[0]]):
-        return False
-    for one in session.tools.values():
-        if one is not tool and one.base is None:
-            one.records.clear()
-            one.given_up = ""
-    await log.restore()
-    return True
+    return len(opened) >= _LEAST and await _is_cause(session, record, refused[works[0]])
 
 
-def _is_one_refusal(refused: Sequence[ProbeRecord]) -> bool:
-    """Whether tools that take nothing in common are refused in the same words: *Please sign in first.*"""
+def _of_one_refusal(refused: Sequence[ProbeRecord]) -> list[ProbeRecord]:
+    """Give the tools that take nothing in common and are refused in the same words: *Please sign in first.*"""
     alike: dict[str, list[ProbeRecord]] = defaultdict(list)
     for one in refused:
         alike[_words(one)].append(one)
-    return any(
-        len(some) >= _LEAST and not set.intersection(*(set(one.values) for one in some)) for some in alike.values()
-    )
+    several = (some for some in alike.values() if not set.intersection(*(set(one.values) for one in some)))
+    found = max(several, key=len, default=[])
+    return found if len(found) >= _LEAST else []
 
 
 async def find_opened(session: ProbeSession, tools: Sequence[ProbedTool]) -> None:

@@ -194,6 +194,7 @@ class ProbeSession:
         self.records: list[ProbeRecord] = []
         self.epoch = 0
         self.world_number = 0
+        self.openers_tried = 0
         self.opener: ProbeRecord | None = None
         self.is_stuck = False
         self.reviver: Callable[[], Awaitable[None]] | None = None
