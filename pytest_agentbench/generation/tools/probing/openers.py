@@ -61,7 +61,8 @@ def _of_one_refusal(refused: Sequence[ProbeRecord]) -> list[ProbeRecord]:
         alike[_words(one)].append(one)
     several = (some for some in alike.values() if not set.intersection(*(set(one.values) for one in some)))
     found = max(several, key=len, default=[])
-    return found if len(found) >= _LEAST else []
+    # what takes nothing works once the session is open, whatever else is made up
+    return sorted(found, key=lambda one: len(one.values)) if len(found) >= _LEAST else []
 
 
 async def find_opened(session: ProbeSession, tools: Sequence[ProbedTool]) -> None:
