@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -53,7 +54,7 @@ def _own(state: dict) -> dict:
     return {key: one for key, one in state["plots"].items() if one["card"] == _present["card"]}
 '''
 
-STATE = {
+STATE: dict[str, Any] = {
     "gardeners": {
         "GC-41": {"name": "Ines Marlow", "word": "thyme77"},
         "GC-58": {"name": "Tomas Reil", "word": "sorrel12"},
@@ -106,6 +107,6 @@ def test_each_scenario_begins_with_the_session_of_its_one_person(
         people = [arguments["gate_card"] for name, arguments in calls if name == "enter"]
         plots = [arguments["plot_no"] for _, arguments in calls if "plot_no" in arguments]
         assert len(people) == any(name != "opening_hours" for name, _ in calls)
-        assert {STATE["plots"][plot]["card"] for plot in plots} <= set(people)  # type: ignore[index,call-overload]
+        assert {STATE["plots"][plot]["card"] for plot in plots} <= set(people)
         seen |= set(people)
     assert seen == set(PEOPLE["gate_card"])
