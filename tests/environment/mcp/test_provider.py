@@ -89,6 +89,17 @@ async def test_each_run_has_a_process_of_its_own_or_all_share_one(tmp_path: Path
     assert (own, shared) == (["1 notes", "1 notes"], ["1 notes", "2 notes"])
 
 
+async def test_a_read_that_is_told_something_leaves_no_server_for_another_run(tmp_path: Path) -> None:
+    """A read may remember who signs in; where servers are started ahead, the next run has another one all the same."""
+    gate = IsolationGate(tmp_path / "locks", starts_ahead=True)
+
+    async def remembered() -> str:
+        async with remote_environment(server(), tmp_path, gate=gate, reads=("remember",)) as env:
+            return (await call(env, "remember", text="x")).content
+
+    assert [await remembered() for _ in range(2)] == ["1 notes", "1 notes"]
+
+
 async def test_a_server_gets_a_fresh_folder_and_no_variables_of_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

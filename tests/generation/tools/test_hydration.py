@@ -281,6 +281,7 @@ def test_slips_of_users_are_near_what_they_meant() -> None:
     assert list(slips({"name": "Lambert"})) == [{"name": "Lambetr"}]
     assert list(slips({"code": "BK-6001"})) == [{"code": "BK-6008"}]
     assert list(slips({"nights": 3, "room": "7"})) == []
+    assert list(slips({"status": "booked"})) == []
 
 
 LAMPS = '''
